@@ -37,10 +37,10 @@ BARS = [
     ("gelu 268435456", "gelu 2^28", 8 * 268435456 / COPY / 0.9),
     ("sum 268435456", "sum 2^28", 4 * 268435456 / READ / 0.9),
     ("attention 4x16x4096x128", "attention 4 x 16 x 4096 x 128", 10500),
-    ("lstm_b1", "LSTM, 256 units, 100 turns, batch 1", None),
-    ("lstm_b32", "LSTM, 256 units, 100 turns, batch 32", None),
-    ("gru_b1", "GRU, 256 units, 100 turns, batch 1", None),
-    ("lstm_1024_b1", "LSTM, 1024 units, 100 turns, batch 1", None),
+    ("lstm_b1", "LSTM, 256 units, 100 steps, batch 1", None),
+    ("lstm_b32", "LSTM, 256 units, 100 steps, batch 32", None),
+    ("gru_b1", "GRU, 256 units, 100 steps, batch 1", None),
+    ("lstm_1024_b1", "LSTM, 1024 units, 100 steps, batch 1", None),
 ]
 
 

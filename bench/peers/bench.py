@@ -1,4 +1,4 @@
-"""bench.py - one row: who takes part, whose answers agree, turns in blocks, and what they say."""
+"""bench.py - one row: who takes part, whose answers agree, rounds in blocks, and what they say."""
 import math
 import os
 import time
@@ -17,7 +17,7 @@ SLOW = 3  # a peer that takes this many times as long as the best one leaves aft
 
 
 class Mode:
-    """How many blocks, and how long an engine's turn is; before each it runs itself warm. A row of
+    """How many blocks, and how long an engine's round is; before each it runs itself warm. A row of
     long runs has enough with the least number of blocks."""
 
     def __init__(self, quick):
@@ -37,11 +37,11 @@ class Taken:
 
     def stayed(self):
         """Who is in every block."""
-        return list(self.blocks[-1].turns)
+        return list(self.blocks[-1].rounds)
 
     def drop(self, name):
         for block in self.blocks:
-            block.turns.pop(name, None)
+            block.rounds.pop(name, None)
 
     def certainty(self):
         """How far the ratio is from 1, in widths of its interval, either way; None where more
@@ -118,14 +118,14 @@ class Bench:
             reasons["takt"] = f"its answer differs by {errors['takt']:.1e}"
         return there
 
-    def turn(self, name, process):
+    def take_round(self, name, process):
         """Samples of one engine and, with one thread, the probes around them."""
         def run(cpu):
             if cpu is not None:
                 process.pin(cpu)
             got = process.ask(do="time", warm=self.mode.warm_ns, budget=self.mode.slice_ns)
             return got["samples"], got["share"]
-        return self.gate.turn(name, run) if process.threads == 1 else (run(None)[0], None)
+        return self.gate.take_round(name, run) if process.threads == 1 else (run(None)[0], None)
 
     def block(self, taken, left):
         """There and back through the engines, so that drifts fall on all alike."""
@@ -136,7 +136,7 @@ class Bench:
             if name not in left:
                 continue
             try:
-                block.add(name, *self.turn(name, left[name]))
+                block.add(name, *self.take_round(name, left[name]))
             except Failed as problem:  # a peer alone is not a reason to have no row
                 if name == "takt":
                     raise
@@ -154,7 +154,7 @@ class Bench:
         return {name: p for name, p in left.items()
                 if name == "takt" or level[name] <= SLOW * best}
 
-    def turns(self, taken, left):
+    def rounds(self, taken, left):
         """Blocks of one pass; in a second one who left stays away."""
         self.gate.begin(taken.threads)
         start = time.monotonic()
@@ -164,7 +164,7 @@ class Bench:
             self.block(taken, left)
             if taken.passes == 0 and number + 1 == self.mode.trial:
                 left = self.rivals(taken, left)
-        if taken.threads == 1:  # where the turns were
+        if taken.threads == 1:  # where the rounds were
             self.machine.look(taken.row.graph, taken.row.kind, taken.threads)
         self.gate.end()
         if taken.threads != 1:
@@ -181,7 +181,7 @@ class Bench:
             known = {e.name: e for e in [self.takt, *self.peers]}
             there = {name: self.load(known[name], taken.row, taken.threads)[0]
                      for name in taken.stayed()}
-        self.turns(taken, there)
+        self.rounds(taken, there)
         return self.judged(taken)
 
     def judged(self, taken):

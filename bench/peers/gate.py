@@ -1,20 +1,20 @@
-"""gate.py - with one thread, turns count only if the processor was at its full rate.
+"""gate.py - with one thread, rounds count only if the processor was at its full rate.
 
 On a shared host a program on the other thread of a core takes a part of what is measured there,
-for tenths of seconds to minutes. So the processor is probed right before and after every turn of
-every engine. Where it was below a part (FULL) of the best seen in this sitting the turn is
-repeated, on a processor that is at its full rate if there is one. Every turn of a block has the
+for tenths of seconds to minutes. So the processor is probed right before and after every round of
+every engine. Where it was below a part (FULL) of the best seen in this sitting the round is
+repeated, on a processor that is at its full rate if there is one. Every round of a block has the
 same right to that, whichever comes first; a row has it for as long as its patience lasts.
 """
 import time
 
 # Of the best probe: on a processor of one's own arithmetic is the same within 1 %, reading from L2
 # within 3 %; the clock of a busy host moves both by a tenth, a program that reads, by a fifth.
-# The last is the part of a turn in which the engine's process had the processor: other processes of
-# this system had the rest.
+# The last is the part of a round in which the engine's process had the processor: other processes
+# of this system had the rest.
 FULL = (0.8, 0.85, 0.9)
 LEAST = 4  # blocks of every engine, below which none is left out
-TRIES = 3  # of a turn at most
+TRIES = 3  # of a round at most
 PATIENCE, SHARE = 0.2, 0.5  # seconds of a row to wait and repeat; part of the time that counted
 REST = 0.005  # seconds between two looks for one
 NEAREST, SETTLE = 3, 4  # processors that are looked at again, and how often: idle ones rise slowly
@@ -26,7 +26,7 @@ class Gate:
     def __init__(self, machine, clock=time.monotonic, sleep=time.sleep):
         self.machine, self.clock, self.sleep = machine, clock, sleep
         self.best, self.cpu, self.patience, self.allowed = None, machine.cpus()[0], 0, 0
-        self.seen, self.last = [], None  # every probe; the one that ended a turn here
+        self.seen, self.last = [], None  # every probe; the one that ended a round here
         self.repeated = {}
 
     def level(self, rates):
@@ -45,10 +45,10 @@ class Gate:
         if threads == 1:
             self._move()
 
-    def begin_block(self, turns):
-        """How long a turn may wait and be repeated is said for all engines alike: twice its part
+    def begin_block(self, rounds):
+        """How long a round may wait and be repeated is said for all engines alike: twice its part
         of the patience, since most need none."""
-        self.allowed = max(0, 2 * self.patience / turns)
+        self.allowed = max(0, 2 * self.patience / rounds)
 
     def _move(self):
         """To the processor that is fastest just now."""
@@ -65,7 +65,7 @@ class Gate:
         return found[self.cpu]
 
     def _ready(self, until):
-        """The probe before a turn: elsewhere or later, if that helps."""
+        """The probe before a round: elsewhere or later, if that helps."""
         rates = self.last or self._probe(self.cpu)
         while self.level(rates) < 1 and self.clock() < until:
             rates = self._move()
@@ -73,7 +73,7 @@ class Gate:
                 self.sleep(REST)
         return rates
 
-    def turn(self, name, run):
+    def take_round(self, name, run):
         """The samples of run(cpu), which also says what part of the processor it had, and the
         lower of the probes around it. Of several tries the one with the best probes is taken,
         whatever the engine's times."""
@@ -100,14 +100,14 @@ class Gate:
         self.machine.release()
 
     def counting(self, blocks):
-        """Of every engine the samples that count, block by block: those of turns at full rate by
+        """Of every engine the samples that count, block by block: those of rounds at full rate by
         the best probe known now, and whether that is so; if some engine that stayed to the end has
-        too few, all turns count, of all."""
-        found = {n: [b.counted(n, self._is_full) for b in blocks] for n in blocks[0].turns}
+        too few, all rounds count, of all."""
+        found = {n: [b.counted(n, self._is_full) for b in blocks] for n in blocks[0].rounds}
         found = {n: [s for s in of if s] for n, of in found.items()}
         enough = min(LEAST, len(blocks))
-        if all(len(found[n]) >= enough for n in blocks[-1].turns):
-            early = [n for n in found if n not in blocks[-1].turns]
+        if all(len(found[n]) >= enough for n in blocks[-1].rounds):
+            early = [n for n in found if n not in blocks[-1].rounds]
             return {**found, **{n: self._all(blocks, n) for n in early}}, True
         return {n: self._all(blocks, n) for n in found}, False
 
@@ -116,7 +116,7 @@ class Gate:
 
     @staticmethod
     def _all(blocks, name):
-        found = [b.counted(name, lambda rates: True) for b in blocks if name in b.turns]
+        found = [b.counted(name, lambda rates: True) for b in blocks if name in b.rounds]
         return [s for s in found if s]
 
     def summary(self):
@@ -132,15 +132,15 @@ class Gate:
 
 
 class Block:
-    """One time there and back through the engines: the turns of each, with their lowest probe."""
+    """One time there and back through the engines: the rounds of each, with their lowest probe."""
 
     def __init__(self, names):
-        self.turns = {name: [] for name in names}
+        self.rounds = {name: [] for name in names}
 
     def add(self, name, samples, rates):
-        self.turns[name].append((samples, rates))
+        self.rounds[name].append((samples, rates))
 
     def counted(self, name, is_full):
-        """The samples of the turns that count."""
-        return [x for samples, rates in self.turns.get(name, []) if is_full(rates)
+        """The samples of the rounds that count."""
+        return [x for samples, rates in self.rounds.get(name, []) if is_full(rates)
                 for x in samples]

@@ -304,8 +304,8 @@ def child(work):
 
 def table_row(name, text, base, peers, rounds):
     best, counts, why, memory = {}, {}, {}, {}
-    for turn in range(rounds):
-        order = ["takt", *peers] if turn % 2 == 0 else [*reversed(list(peers)), "takt"]
+    for number in range(rounds):
+        order = ["takt", *peers] if number % 2 == 0 else [*reversed(list(peers)), "takt"]
         for engine in order:
             if engine != "takt" and importlib.util.find_spec(PACKAGES[engine]) is None:
                 why[engine] = "not installed"

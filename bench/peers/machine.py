@@ -26,7 +26,7 @@ class Statistics:
         return dict(zip(("median", "low", "high", "p99"), out))
 
     def compare(self, mine, other):
-        """How many times as long the other takes, by blocks taken in turns."""
+        """How many times as long the other takes, by blocks taken alternately."""
         out, count = (ctypes.c_double * 4)(), len(mine)
         array = ctypes.c_double * count
         if self.lib.peers_compare(array(*mine), array(*other), ctypes.c_size_t(count),
@@ -79,7 +79,7 @@ class Machine(Statistics):
 
     def look(self, graph, kind, threads):
         """Peaks and the call of all threads, now and then, and the bandwidth of what a row moves,
-        measured where and when its turns were: the best of a sitting is the ceiling."""
+        measured where and when its rounds were: the best of a sitting is the ceiling."""
         if threads not in self.ceilings:
             return
         every = int(threads != 1)

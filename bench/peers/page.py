@@ -125,7 +125,7 @@ def _cell(row, name, span):
     low, high = row["interval"][name]
     note, star = (f"; {why}", "*") if "differs" in why else ("", "")
     again = row.get("repeated", {}).get(name)
-    note += f"; {again} turns repeated" if again else ""
+    note += f"; {again} rounds repeated" if again else ""
     return f"<td{kind} title='{span(low)} to {span(high)}{note}'>{span(value)}{star}</td>"
 
 
@@ -187,7 +187,7 @@ def page(result, words):
 <title>{title}</title><style>{STYLE}</style>
 <h1>{title}</h1>
 <p>{html.escape(words.headline(result))}. All engines did the same work on the
-same data with the same number of threads, in turns (A B B A); answers were compared.</p>
+same data with the same number of threads, alternately (A B B A); answers were compared.</p>
 {slower}
 <p class="faint">{machine['cores']} cores, {html.escape(machine['system'])}; made
 {result['made']} at {html.escape(result['commit'])}{' (quick run)' if result['quick'] else ''}.</p>
@@ -200,8 +200,8 @@ same data with the same number of threads, in turns (A B B A); answers were comp
 {shares(rows)}
 {_limits(result, words)}
 <h2>All numbers</h2>
-<p>Medians; the best peer is bold, intervals, reasons and repeated turns appear on pointing. Over
-1T: Takt's time with these threads over that with one, both in turns from the same processor.</p>
+<p>Medians; the best peer is bold, intervals, reasons and repeated rounds appear on pointing. Over
+1T: Takt's time with these threads over that with one, both alternately from the same processor.</p>
 {table(result, words)}
 {again}
 <h2>Engines</h2>

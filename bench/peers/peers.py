@@ -1,4 +1,4 @@
-"""peers.py - Takt against its peers: the same work, data and threads, in turns; `make peers`."""
+"""peers.py - Takt against its peers: the same work, data and threads, alternately; `make peers`."""
 import argparse
 import datetime
 import difflib
@@ -95,9 +95,9 @@ def first_pass(bench, rows, threads, result):
             continue
         prepare(row)
         of_row = []
-        for turn, count in enumerate(threads):
+        for part, count in enumerate(threads):
             taken = Taken(row, count)
-            bar.at(number * len(threads) + turn, f"peers: {row.name}, {count} threads")
+            bar.at(number * len(threads) + part, f"peers: {row.name}, {count} threads")
             try:
                 line = report.line(bench.measure(taken), bench.peers)
                 bar.end()

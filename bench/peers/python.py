@@ -2,7 +2,7 @@
 
 Calls of a model of four elements, so that the call is all there is; four networks against the same
 runs timed in C; a Trainer against `takt train`; two threads against one; what 10^6 calls leave
-behind; the size of the wheel. Whatever is compared is timed in turns, there and back; figures are
+behind; the size of the wheel. Whatever is compared alternates, there and back; figures are
 medians of the rounds. What is not installed is left out. Exit status 1: a bar was missed.
 """
 import gc
@@ -121,7 +121,7 @@ def by_python(session, x, y):
 def above_c(session, x, y):
     """Median and half of the 95 % interval of what a call takes more than a run in C.
 
-    Single calls in turns, there and back: the least of several favours the side with more, and
+    Single calls alternately, there and back: the least of several favours the side with more, and
     what a call finds in the caches depends on the one before it.
     """
     session.bind(**{session.inputs[0].name: x, session.outputs[0].name: y})

@@ -87,7 +87,7 @@ def _over_one(of, dash):
 
 
 def over_one(row):
-    """A row's time with its threads over that with one, both taken in turns, and the interval."""
+    """A row's time with its threads over that with one, taken alternately, and the interval."""
     of = row.get("beside_one", {}).get(str(row["threads"]))
     return _over_one(of, " to ") if of else ""
 
@@ -107,7 +107,7 @@ def markdown(result):
            "peer's median over Takt's, so above 1 Takt is ahead; share: the time that this "
            "machine's measured ceiling allows, over Takt's. *: its answer differs by more than the "
            "row allows, so it is not a rival; over 1T: Takt's time with these threads over that of "
-           "one, both in turns from the same processor, with its 95 % interval.", "",
+           "one, both alternately from the same processor, with its 95 % interval.", "",
            "| workload | T | numerics | takt | " + " | ".join(names) +
            " | best | ratio | interval | share | over 1T | verdict |",
            "|---|--:|---|" + "--:|" * (len(names) + 1) + "---|--:|---|--:|--:|---|"]
@@ -135,7 +135,7 @@ def markdown(result):
 
 
 def repeats(result):
-    """How many turns of each engine did not count, and which rows have none at full rate."""
+    """How many rounds of each engine did not count, and which rows have none at full rate."""
     total = {}
     for r in result["rows"]:
         for name, count in r.get("repeated", {}).items():

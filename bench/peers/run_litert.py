@@ -145,13 +145,13 @@ class Writer:
                                   self.constant(np.array(n.shape, np.int32))],
                 self.tensor(n.output, n.shape), schema.ReshapeOptionsT())
 
-    def turn(self, source, perm, target):
+    def transpose(self, source, perm, target):
         return self.op(BUILTIN.TRANSPOSE, [source, self.constant(np.array(perm, np.int32))], target,
                        schema.TransposeOptionsT())
 
     def transpose(self, n):
         perm = [int(i) for i in n.attributes["perm"].split(",")]
-        self.turn(self.value(n.inputs[0]), perm, self.tensor(n.output, n.shape))
+        self.transpose(self.value(n.inputs[0]), perm, self.tensor(n.output, n.shape))
 
     def linear(self, n):
         options = schema.FullyConnectedOptionsT()
@@ -202,9 +202,9 @@ class Writer:
         b, seq, heads, width = self.graph.tensors[self.value(n.inputs[0])].shape
         q, k, v = (self.value(i) for i in n.inputs)
         rows = [b, heads, seq, width]
-        q, v = self.turn(q, (0, 2, 1, 3), self.extra(rows)), self.turn(v, (0, 2, 1, 3),
-                                                                       self.extra(rows))
-        k = self.turn(k, (0, 2, 3, 1), self.extra([b, heads, width, seq]))
+        q = self.transpose(q, (0, 2, 1, 3), self.extra(rows))
+        v = self.transpose(v, (0, 2, 1, 3), self.extra(rows))
+        k = self.transpose(k, (0, 2, 3, 1), self.extra([b, heads, width, seq]))
         scores = [self.extra([b, heads, seq, seq]) for _ in range(3)]
         self.op(BUILTIN.BATCH_MATMUL, [q, k], scores[0], schema.BatchMatMulOptionsT())
         self.op(BUILTIN.MUL, [scores[0], self.constant(np.float32(n.number("scale")))], scores[1],

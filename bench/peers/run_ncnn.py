@@ -122,10 +122,10 @@ def attention(flat):
         heads = made[n.inputs[0]].shape[2]
         shapes = [made[i] for i in n.inputs]
         linears = [made[s.inputs[0]] for s in shapes]
-        turned = flat.users(n.output)[0]
-        joined = flat.users(turned.output)[0]
+        transposed = flat.users(n.output)[0]
+        joined = flat.users(transposed.output)[0]
         last = flat.users(joined.output)[0]
-        gone = {x.output for x in (*shapes, *linears, n, turned, joined)}
+        gone = {x.output for x in (*shapes, *linears, n, transposed, joined)}
         last.op, last.heads = "MultiHead", heads
         last.parts = [w for x in (*linears, last) for w in x.inputs[1:]]
         last.inputs = linears[0].inputs[:1]

@@ -1,9 +1,9 @@
-"""scaling.py - Takt with more threads against itself with one, in turns under the same conditions.
+"""scaling.py - Takt with more threads alternates with itself with one, under the same conditions.
 
-In the rows a turn of one thread counts only at the processor's full rate, on the fastest one there
+In the rows a round of one thread counts only at the processor's full rate, on the fastest one there
 is (gate.py); one of more threads always counts, since no probe sees all their processors. So those
 times must not be divided by each other. Here nothing is gated: the thread that calls is on the same
-processor in all turns of a block, its helpers are on the others, and every block has another
+processor in all rounds of a block, its helpers are on the others, and every block has another
 processor, fast or slow. A gate on the caller's processor would hold the best of them against the
 mean of all. Two processes that do the same may differ for as long as they live, by where their
 memory lies: every round is of new ones, and there are two at least.

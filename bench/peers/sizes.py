@@ -1,11 +1,11 @@
 """sizes.py - `make peers ROWS=sizes`: requests of different sizes, against onnxruntime.
 
 Every request is timed with what its size costs: sentences of random lengths, a decoder whose cache
-or text grows by one row. bench/sizes/against.py measures, on one thread and on all, both engines in
-turns. Takt's time is that of the new size and the run. Before that the answers of both are compared
-at one size. A request of a row should take onnxruntime at least 1.2 times as long; `left` is how
-many bytes the requests after the second left allocated. The last rows are what it costs to begin
-with a compiled model (.taktp).
+or text grows by one row. bench/sizes/against.py measures, on one thread and on all, both engines
+alternately. Takt's time is that of the new size and the run. Before that the answers of both are
+compared at one size. A request of a row should take onnxruntime at least 1.2 times as long; `left`
+is how many bytes the requests after the second left allocated. The last rows are what it costs to
+begin with a compiled model (.taktp).
 
     --count N       requests of each row with random sizes (1000)
     --seconds S     at most, of each row and number of threads

@@ -11,7 +11,7 @@ def _tail(samples):
 
 
 def interval(mine, other):
-    """95 % of my tail over the other's: blocks of samples, which were taken in turns, are drawn
+    """95 % of my tail over the other's: blocks of samples, which were taken alternately, are drawn
     again, those of both alike."""
     count = min(len(mine), len(other))
     mine, other = ([np.asarray(block) for block in blocks[:count]] for blocks in (mine, other))

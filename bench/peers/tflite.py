@@ -1,4 +1,4 @@
-"""tflite.py - `make peers ROWS=tflite`: TensorFlow Lite models and the zoo, in turns.
+"""tflite.py - `make peers ROWS=tflite`: TensorFlow Lite models and the zoo, alternately.
 
 Rows are the models of $TAKT_DATA/tflite in Takt and LiteRT (XNNPACK), which run the same file; and
 the zoo in integers (`takt zoo get`) and in floats (its text with the weights of its seed), where
@@ -117,7 +117,7 @@ class Table:
                 problems.append(f"{engine.name}: {str(problem)[:60]}")
         return found, told, problems
 
-    def turns(self, found):
+    def rounds(self, found):
         """Medians of blocks in microseconds; every engine runs there and back in each."""
         names, blocks = list(found), {name: [] for name in found}
         for _ in range(self.blocks):
@@ -131,7 +131,7 @@ class Table:
 
     def measure(self, name, files, threads):
         found, told, problems = self.loaded(files, threads)
-        blocks = self.turns(found)
+        blocks = self.rounds(found)
         level = {k: sorted(v)[len(v) // 2] for k, v in blocks.items()}
         text = f"{name:34} {threads:2} {level['takt']:9.1f}"
         for peer in ("litert", "onnxruntime"):

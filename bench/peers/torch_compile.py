@@ -75,10 +75,10 @@ def measure(name, rounds, seconds):
     seen = {"inductor": [], "takt": []}
     ratios, end = [], time.monotonic() + seconds
     while len(ratios) < 6 or (len(ratios) < rounds and time.monotonic() < end):
-        turn = [(who, timed(calls[who], x)) for who in ("takt", "inductor", "inductor", "takt")]
-        for who, spent in turn:
+        block = [(who, timed(calls[who], x)) for who in ("takt", "inductor", "inductor", "takt")]
+        for who, spent in block:
             seen[who].append(spent)
-        ratios.append((turn[1][1] + turn[2][1]) / (turn[0][1] + turn[3][1]))
+        ratios.append((block[1][1] + block[2][1]) / (block[0][1] + block[3][1]))
     ratios.sort()
     reach = round(0.98 * len(ratios) ** 0.5)  # order statistics
     return {"model": name, **{who: statistics.median(times) for who, times in seen.items()},

@@ -1,4 +1,4 @@
-"""wide.py - `make peers ROWS=wide`: many architectures in Takt and in ONNX Runtime, in turns.
+"""wide.py - `make peers ROWS=wide`: many architectures in Takt and in ONNX Runtime, alternately.
 
 Rows are those of wide_models.py, exported by torch with random weights into build/peers/wide, and
 the trained models of installed packages (wide_files.py); or with --models the files of a folder
@@ -36,7 +36,7 @@ PACKAGES = ("onnxruntime", "torch", "torchvision", "timm", "transformers", "onnx
 def options():
     parse = argparse.ArgumentParser(prog="make peers ROWS=wide", description=__doc__,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parse.add_argument("--quick", action="store_true", help="fewer and shorter turns")
+    parse.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parse.add_argument("--limit", type=float, default=0,
                        help="seconds, then rows are left out; default 3600, quick 600")
     parse.add_argument("--only", default="", help="rows by name, comma-separated")

@@ -23,7 +23,7 @@ LEVELS = 2e-2  # where levels of 8 bits are found in every run: the last bit of 
 
 class Mode:
     """A row has blocks (there and back) until it has enough of them and its time is over.
-    `each`: seconds that the limit leaves for a row; with few of them turns are shorter. Six blocks
+    `each`: seconds that the limit leaves for a row; with few of them rounds are shorter. Six blocks
     are the fewest whose interval can hold at 95 %."""
 
     def __init__(self, quick, each=math.inf):
@@ -102,7 +102,7 @@ class Wide:
             raise
         return found, told, difference(*files)
 
-    def turns(self, found):
+    def rounds(self, found):
         """Medians of blocks, in microseconds."""
         names, start = list(found), time.monotonic()
         blocks = {name: [] for name in names}
@@ -122,7 +122,7 @@ class Wide:
     def measure(self, row, path, threads):
         found, told, error = self.start(row, path, threads)
         try:
-            blocks = self.turns(found)
+            blocks = self.rounds(found)
         finally:
             for process in found.values():
                 process.close()
@@ -142,13 +142,13 @@ class Wide:
         return out
 
     def beside_openvino(self, row, path, threads):
-        """Its time, and the ratio to Takt's in the same turns; or why there is none."""
+        """Its time, and the ratio to Takt's in the same rounds; or why there is none."""
         try:
             found, _, error = self.start(row, path, threads, self.openvino)
         except Failed as problem:
             return {"problem": str(problem)[:160]}
         try:
-            blocks = self.turns(found)
+            blocks = self.rounds(found)
         finally:
             for process in found.values():
                 process.close()

@@ -1,4 +1,4 @@
-"""against.py - requests of different sizes to Takt and to onnxruntime, the same ones, in turns.
+"""against.py - requests of different sizes to Takt and to onnxruntime, the same ones, alternately.
 
     bench/sizes/against.py MODEL.onnx RANGES NAME [COUNT] [--grow] [--threads N]
 
@@ -25,8 +25,8 @@ import onnxruntime
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-TURN = 20      # requests of one engine before the other has its turn
-PAUSE = 0.02   # seconds between turns, and more until the threads of the other engine sleep
+ROUND = 20     # requests of one engine before the other has its turn
+PAUSE = 0.02   # seconds between rounds, and more until the threads of the other engine sleep
 LONGEST = 1.0  # seconds that this is waited for
 WARM = 2       # the first requests of a session are not counted
 
@@ -139,10 +139,10 @@ def measure(model, ranges, name, count, grow, threads=1, seconds=1e9):
         ours, theirs = Takt(build(folder), model, ranges, threads), Runtime(model, threads)
         pairs, other = [], []
         end = time.monotonic() + seconds
-        for first in range(0, len(requests), TURN):
+        for first in range(0, len(requests), ROUND):
             if time.monotonic() > end and first > 0:
                 break
-            part = requests[first:first + TURN]
+            part = requests[first:first + ROUND]
             for ask, to in ((ours.ask, pairs), (theirs.ask, other)):
                 settle()
                 to += [ask(sizes) for sizes in part]

@@ -159,7 +159,7 @@ static takt_status add_constants(takt_layers *l)
 }
 
 /* How often the body of a scan runs; 1 for what is known only at run time. */
-static double turns(const takt_graph *g, const takt_node *n)
+static double iterations(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_scan)
         return 1;
@@ -184,7 +184,7 @@ static void add_cost(const takt_graph *g, takt_id id, double times, takt_layer *
         const takt_graph *body = is_graph ? n->attr[a].graph : NULL;
         for (size_t i = 0; body != NULL && i < body->count; i++)
             if ((body->nodes[i].op->traits & TAKT_LEAF) == 0)
-                add_cost(body, (takt_id)i, times * turns(g, n), layer);
+                add_cost(body, (takt_id)i, times * iterations(g, n), layer);
     }
 }
 

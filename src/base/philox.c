@@ -74,9 +74,9 @@ static double log_of(uint32_t k)
 static double wave(uint32_t k, bool is_cosine)
 {
     static const double half_pi = 1.57079632679489661923;
-    const uint32_t turned = is_cosine ? k + (UINT32_C(1) << 22) : k;
-    const uint32_t quarter = (turned + (UINT32_C(1) << 21)) >> 22 & 3;
-    const int32_t rest = (int32_t)((turned + (UINT32_C(1) << 21)) & 0x3fffff) - (1 << 21);
+    const uint32_t shifted = is_cosine ? k + (UINT32_C(1) << 22) : k;
+    const uint32_t quarter = (shifted + (UINT32_C(1) << 21)) >> 22 & 3;
+    const int32_t rest = (int32_t)((shifted + (UINT32_C(1) << 21)) & 0x3fffff) - (1 << 21);
     const double x = half_pi * ((double)rest * 0x1p-22), z = x * x;
     double sum = 0;
     /* x - x^3/3! + ... at an even quarter, 1 - x^2/2! + ... at an odd one. */

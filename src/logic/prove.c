@@ -258,7 +258,7 @@ static const takt_rule *derive(search *s)
 /* ---- heights ---- */
 
 /* The users of each item. */
-static bool turn_edges(search *s)
+static bool reverse_edges(search *s)
 {
     void *first, *users;
     s->w->status = takt_mem_zero(s->w->ctx, s->count + 2, sizeof *s->first, "proof", &first);
@@ -371,7 +371,7 @@ static void find(search *s, const takt_predicate *p, const uint32_t *tuple)
     s->mode = COLLECT;
     for (s->current = 0; s->current < s->count && !has_failed(s); s->current++)
         (void)derive(s);
-    if (p->rules != NULL && !has_failed(s) && turn_edges(s))
+    if (p->rules != NULL && !has_failed(s) && reverse_edges(s))
         measure(s);
     s->mode = READ;
     if (!has_failed(s))

@@ -25,14 +25,14 @@ static void walk(uses *u, size_t from, const takt_formula *f, bool is_negated)
     }
     for (size_t i = 0; i < takt_formula_children(f); i++) {
         const takt_formula *child = takt_formula_child(f, i);
-        bool turns = f->kind == TAKT_LOGIC_NOT || f->kind == TAKT_LOGIC_IFF ||
-                     f->kind == TAKT_LOGIC_FOLD || f->kind == TAKT_LOGIC_COMPARE;
-        turns = turns || (f->kind == TAKT_LOGIC_IMPLIES && i == 0);
-        turns = turns || (f->kind == TAKT_LOGIC_CHOICE && i == 1);
-        turns = turns || (f->kind == TAKT_LOGIC_FORALL && i == 1);
-        turns = turns || (f->kind == TAKT_LOGIC_ATOM && i >= TAKT_LOGIC_OWN);
+        bool negates = f->kind == TAKT_LOGIC_NOT || f->kind == TAKT_LOGIC_IFF ||
+                       f->kind == TAKT_LOGIC_FOLD || f->kind == TAKT_LOGIC_COMPARE;
+        negates = negates || (f->kind == TAKT_LOGIC_IMPLIES && i == 0);
+        negates = negates || (f->kind == TAKT_LOGIC_CHOICE && i == 1);
+        negates = negates || (f->kind == TAKT_LOGIC_FORALL && i == 1);
+        negates = negates || (f->kind == TAKT_LOGIC_ATOM && i >= TAKT_LOGIC_OWN);
         if (child != NULL)
-            walk(u, from, child, is_negated || turns);
+            walk(u, from, child, is_negated || negates);
     }
 }
 

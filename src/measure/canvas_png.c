@@ -28,10 +28,10 @@ static void put(bits *b, uint32_t value, int count)
 /* Codes are written from their highest bit on. */
 static void put_code(bits *b, uint32_t code, int count)
 {
-    uint32_t turned = 0;
+    uint32_t reversed = 0;
     for (int i = 0; i < count; i++)
-        turned |= (code >> i & 1) << (count - 1 - i);
-    put(b, turned, count);
+        reversed |= (code >> i & 1) << (count - 1 - i);
+    put(b, reversed, count);
 }
 
 static void put_symbol(bits *b, uint32_t symbol)

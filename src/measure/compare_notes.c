@@ -53,8 +53,9 @@ void takt_compared_doubt(takt_text *text, const takt_comparison *c, const takt_c
                       busy[1] ? of->b : "", busy[1] ? " has grade " : "",
                       busy[1] ? of->b_grade : "");
     if (busy[0] || busy[1] || c->verdict == TAKT_INCONCLUSIVE)
-        takt_text_add(text, "hint: `takt benchmark compare MODEL MODEL` runs in turns and sees "
-                            "smaller changes; or measure each with --repeat-process 5 or more\n");
+        takt_text_add(
+            text, "hint: `takt benchmark compare MODEL MODEL` alternates the models "
+                  "and sees smaller changes; or measure each with --repeat-process 5 or more\n");
 }
 
 void takt_compared_grade(takt_json_writer *w, const char *key, const char *grade)

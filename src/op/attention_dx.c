@@ -33,8 +33,8 @@ static takt_id merged(takt_graph *g, takt_id x, takt_id like)
     const bool is_shared = whole.dim[2] != d[1] * d[2] * d[4];
     if (is_shared)
         x = takt_reduce_over(g, &takt_op_reduce_sum, x, (const int64_t[]){2}, 1, true);
-    const takt_id turned = takt_transpose(g, x, (const int64_t[]){0, 3, 1, 2, 4}, 5);
-    return takt_reshape(g, turned, whole.dim, 3);
+    const takt_id transposed = takt_transpose(g, x, (const int64_t[]){0, 3, 1, 2, 4}, 5);
+    return takt_reshape(g, transposed, whole.dim, 3);
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)

@@ -74,14 +74,14 @@ static takt_status infer(takt_infer *in)
 /* ---- evaluation ---- */
 
 /* The inputs of the body: views of the node's inputs at first, then of the body's results. */
-typedef struct turn {
+typedef struct iteration {
     takt_array *in;                      /* of the body */
     takt_array result[TAKT_MAX_OUTPUTS]; /* of the last iteration, owned */
     size_t result_count;
     int64_t number, condition;
-} turn;
+} iteration;
 
-static takt_status run_body(takt_eval *e, turn *t, size_t carried)
+static takt_status run_body(takt_eval *e, iteration *t, size_t carried)
 {
     takt_array fresh[TAKT_MAX_OUTPUTS];
     takt_graph *g = e->attr[BODY].graph;
@@ -103,7 +103,7 @@ static takt_status run_body(takt_eval *e, turn *t, size_t carried)
     return TAKT_OK;
 }
 
-static takt_status iterate(takt_eval *e, turn *t, size_t carried)
+static takt_status iterate(takt_eval *e, iteration *t, size_t carried)
 {
     const int64_t trip = e->in[0].i[0];
     for (; t->number < trip && t->condition != 0; t->number++) {
@@ -120,7 +120,7 @@ static takt_status iterate(takt_eval *e, turn *t, size_t carried)
 static takt_status eval(takt_eval *e)
 {
     const size_t carried = (size_t)e->attr[CARRIED].i64;
-    turn t = {.condition = e->in[1].i[0]};
+    iteration t = {.condition = e->in[1].i[0]};
     t.in = takt_arena_copy(e->scratch, e->in, e->in_count * sizeof *e->in);
     if (t.in == NULL)
         return TAKT_ERR_MEMORY;

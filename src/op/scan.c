@@ -109,14 +109,14 @@ static takt_status infer(takt_infer *in)
 
 /* ---- evaluation ---- */
 
-typedef struct turn {
+typedef struct iteration {
     size_t carried, sequences;
     takt_array *in;                      /* of the body */
     takt_array result[TAKT_MAX_OUTPUTS]; /* of the last step, owned */
     size_t result_count;
-} turn;
+} iteration;
 
-static takt_status run_body(takt_eval *e, turn *t, int64_t at)
+static takt_status run_body(takt_eval *e, iteration *t, int64_t at)
 {
     takt_array fresh[TAKT_MAX_OUTPUTS];
     TAKT_TRY(e->run_graph(e, e->attr[BODY].graph, t->in, e->in_count, fresh));
@@ -132,7 +132,7 @@ static takt_status run_body(takt_eval *e, turn *t, int64_t at)
 }
 
 /* Element `at` of every sequence, then the body. */
-static takt_status step(takt_eval *e, turn *t, int64_t at)
+static takt_status step(takt_eval *e, iteration *t, int64_t at)
 {
     takt_status status = TAKT_OK;
     size_t taken = 0;
@@ -149,7 +149,8 @@ static takt_status step(takt_eval *e, turn *t, int64_t at)
 
 static takt_status eval(takt_eval *e)
 {
-    turn t = {.carried = (size_t)e->attr[CARRIED].i64, .sequences = (size_t)e->attr[SEQUENCES].i64};
+    iteration t = {.carried = (size_t)e->attr[CARRIED].i64,
+                   .sequences = (size_t)e->attr[SEQUENCES].i64};
     const takt_array *first = &e->in[t.carried];
     const int64_t length = first->dim[axis_of(&e->attr[AXES], 0, first->rank)];
     t.in = takt_arena_copy(e->scratch, e->in, e->in_count * sizeof *e->in);

@@ -49,8 +49,8 @@ static void relax(takt_relaxing *r)
 {
     static const takt_smooth curve = {.f = curve_f,
                                       .slope = curve_slope,
-                                      .turns = {-2.3993572805154677, 2.3993572805154677},
-                                      .turn_count = 2,
+                                      .inflections = {-2.3993572805154677, 2.3993572805154677},
+                                      .inflection_count = 2,
                                       .is_convex_first = false,
                                       .least = -INFINITY};
     takt_relax_curve(r, &curve);

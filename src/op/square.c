@@ -43,8 +43,8 @@ static void relax(takt_relaxing *r)
 {
     static const takt_smooth curve = {.f = curve_f,
                                       .slope = curve_slope,
-                                      .turns = {0},
-                                      .turn_count = 0,
+                                      .inflections = {0},
+                                      .inflection_count = 0,
                                       .is_convex_first = true,
                                       .least = -INFINITY};
     takt_relax_curve(r, &curve);

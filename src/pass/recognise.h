@@ -34,7 +34,7 @@ enum { TAKT_ATTENDED_Q, TAKT_ATTENDED_K, TAKT_ATTENDED_V };
 
 typedef struct takt_attended {
     takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
-    bool is_turned;        /* k is [..., dim, keys] */
+    bool is_transposed;    /* k is [..., dim, keys] */
     double scale;
 } takt_attended;
 

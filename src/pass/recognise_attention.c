@@ -26,7 +26,7 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
         return "the queries are transposed";
     if (rank != 3 && rank != 4)
         return "its products are not of three or four axes";
-    a->is_turned = takt_node_int(product, "transpose_b") == 0;
+    a->is_transposed = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);
     a->part[K] = bare(u, product->in[1], &a->scale);
     return takt_type_of(u.g, a->part[Q])->rank == rank &&
@@ -110,10 +110,10 @@ static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
 }
 
 /* The rows that heads were split from, [batch, rows, heads, dim], if `id` is their transpose. */
-static takt_id rows_of(const takt_graph *g, takt_id id, bool is_turned)
+static takt_id rows_of(const takt_graph *g, takt_id id, bool is_transposed)
 {
-    static const int64_t plain[4] = {0, 2, 1, 3}, turned[4] = {0, 2, 3, 1};
-    return is_perm(g, id, is_turned ? turned : plain) ? g->nodes[id].in[0] : TAKT_NONE;
+    static const int64_t plain[4] = {0, 2, 1, 3}, transposed[4] = {0, 2, 3, 1};
+    return is_perm(g, id, is_transposed ? transposed : plain) ? g->nodes[id].in[0] : TAKT_NONE;
 }
 
 /* Whether rows are those of every sample and head of the result. */
@@ -149,16 +149,16 @@ static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
     if (root.rank != 4 || !takt_dim_is_number(root.dim[1]))
         return TAKT_NONE;
     for (int k = 0; k < 3; k++) {
-        bool is_turned = k == K && a->is_turned;
+        bool is_transposed = k == K && a->is_transposed;
         takt_id id = a->part[k];
-        if (is_turned && is_perm(r->in, id, last) &&
+        if (is_transposed && is_perm(r->in, id, last) &&
             takt_known_op(r->in, r->in->nodes[id].in[0], &takt_op_reshape) != NULL) {
             id = r->in->nodes[id].in[0];
-            is_turned = false;
+            is_transposed = false;
         }
         shared[k] = root.dim[1];
-        id = k == Q || is_turned ? id : shared_of(r->in, id, &shared[k]);
-        const takt_id rows = rows_of(r->in, id, is_turned);
+        id = k == Q || is_transposed ? id : shared_of(r->in, id, &shared[k]);
+        const takt_id rows = rows_of(r->in, id, is_transposed);
         if (rows == TAKT_NONE || !is_all(r->in, rows, root.dim[0], shared[k]))
             return TAKT_NONE;
         in[k] = r->map[rows];
@@ -208,7 +208,7 @@ static takt_id flat(takt_graph *g, takt_id id)
     return t.rank == 3 ? id : takt_reshape(g, id, dims, 3);
 }
 
-static takt_id turned_back(takt_graph *g, takt_id id)
+static takt_id transposed_back(takt_graph *g, takt_id id)
 {
     static const int64_t three[3] = {0, 2, 1}, four[4] = {0, 1, 3, 2};
     const int rank = takt_type_of(g, id)->rank;
@@ -240,7 +240,7 @@ takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char 
         *why = "its mask differs between heads, which were not cut from rows";
         return TAKT_NONE;
     }
-    in[K] = a->is_turned ? turned_back(g, in[K]) : in[K];
+    in[K] = a->is_transposed ? transposed_back(g, in[K]) : in[K];
     for (int k = 0; k < 3; k++)
         in[k] = flat(g, in[k]);
     const takt_id y = call(g, in, 1, 1, a->scale);

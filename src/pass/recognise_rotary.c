@@ -1,5 +1,6 @@
-/* recognise_rotary.c - rotary embeddings written as slices and concatenations: x * cos + turned(x)
- * * sin with the halves of x exchanged and one of them negated, or each half by itself. */
+/* recognise_rotary.c - rotary embeddings written as slices and concatenations:
+ * x * cos + rotate_half(x) * sin, or each half by itself. rotate_half exchanges the halves of x and
+ * negates one of them. */
 #include <string.h>
 
 #include "pass/recognise.h"
@@ -41,7 +42,7 @@ static bool half_of(const takt_graph *g, takt_id id, int which, takt_id *x)
 }
 
 /* concat(-second half, first half). */
-static bool turned(const takt_graph *g, takt_id id, takt_id *x)
+static bool is_rotated_half(const takt_graph *g, takt_id id, takt_id *x)
 {
     const takt_node *n = takt_known_op(g, id, &takt_op_concat);
     takt_id other;
@@ -125,7 +126,7 @@ static const char *accept(takt_uses u, takt_id root, const takt_rotated *r)
     return same_type(u.g, r->cosine, r->sine) ? NULL : "cosines and sines differ in shape";
 }
 
-/* x * cos + turned(x) * sin. */
+/* x * cos + rotate_half(x) * sin. */
 static const char *by_whole(takt_uses u, takt_id root, takt_rotated *found)
 {
     const takt_graph *g = u.g;
@@ -135,7 +136,8 @@ static const char *by_whole(takt_uses u, takt_id root, takt_rotated *found)
         const takt_node *a = takt_known_op(g, plain, &takt_op_mul),
                         *b = takt_known_op(g, exchanged, &takt_op_mul);
         const int i = k >> 1 & 1, j = k >> 2 & 1;
-        if (a == NULL || b == NULL || !turned(g, b->in[j], &found->x) || a->in[i] != found->x)
+        if (a == NULL || b == NULL || !is_rotated_half(g, b->in[j], &found->x) ||
+            a->in[i] != found->x)
             continue;
         found->cosine = a->in[1 - i];
         found->sine = b->in[1 - j];
@@ -182,7 +184,7 @@ static const char *by_halves(takt_uses u, takt_id root, takt_rotated *found)
         second.x != found->x)
         return "";
     if (second.cosine != found->cosine || second.sine != found->sine)
-        return "its halves are turned by different angles";
+        return "its halves are rotated by different angles";
     found->half = width(u.g, found->x) / 2;
     found->is_doubled = false;
     if (width(u.g, found->cosine) != found->half)

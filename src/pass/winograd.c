@@ -166,7 +166,7 @@ static takt_id conv(takt_rewrite *r, const takt_node *n)
 
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv 3x3 = Winograd's F(4x4, 3x3)", conv},
-    {&takt_op_conv_dx, "conv_dx 3x3 = Winograd's F(4x4, 3x3) with turned weights", conv},
+    {&takt_op_conv_dx, "conv_dx 3x3 = Winograd's F(4x4, 3x3) with flipped weights", conv},
     {&takt_op_conv_dw, "conv_dw 3x3 = Winograd's F(4x4, 3x3), transposed", conv},
 };
 

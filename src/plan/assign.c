@@ -174,7 +174,7 @@ static void connect(survey *s)
 }
 
 /* Elements that a scan goes through; 0 of other nodes. */
-static double turns_of(const takt_graph *g, const takt_node *n)
+static double iterations_of(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_scan)
         return 0;
@@ -189,7 +189,7 @@ static double turns_of(const takt_graph *g, const takt_node *n)
 static void add_cost(const takt_graph *g, takt_id id, takt_cost *cost)
 {
     const takt_node *n = &g->nodes[id];
-    const double turns = turns_of(g, n);
+    const double iterations = iterations_of(g, n);
     takt_add_cost(g, id, cost);
     for (uint32_t k = 0; k < takt_op_attr_count(n->op); k++) {
         if (!n->attr[k].is_set || n->op->attrs[k].type != TAKT_ATTR_GRAPH)
@@ -197,7 +197,7 @@ static void add_cost(const takt_graph *g, takt_id id, takt_cost *cost)
         takt_cost own = {0};
         for (size_t i = 0; i < n->attr[k].graph->count; i++)
             add_cost(n->attr[k].graph, (takt_id)i, &own); /* nested to a limited depth */
-        cost->flops += (turns > 0 ? turns : 1) * own.flops;
+        cost->flops += (iterations > 0 ? iterations : 1) * own.flops;
     }
 }
 
@@ -212,11 +212,12 @@ static void weigh(survey *s)
         if (own != UINT32_MAX) {
             takt_cost cost = {0};
             add_cost(g, (takt_id)i, &cost);
-            /* A turn takes as long as a step to begin; on a device it waits for all blocks of the
-             * one before it, or for the host, which takes as long as a segment. */
-            const double turns = turns_of(g, &g->nodes[i]);
-            s->islands[own].here += takt_machine_us(s->home, &cost) + turns * s->home->step_us;
-            s->islands[own].there += takt_machine_us(s->away, &cost) + turns * s->away->segment_us;
+            /* An iteration takes as long as a step to begin; on a device it waits for all blocks of
+             * the one before it, or for the host, which takes as long as a segment. */
+            const double iterations = iterations_of(g, &g->nodes[i]);
+            s->islands[own].here += takt_machine_us(s->home, &cost) + iterations * s->home->step_us;
+            s->islands[own].there +=
+                takt_machine_us(s->away, &cost) + iterations * s->away->segment_us;
             s->islands[own].nodes++;
         }
         for (uint32_t k = 0; k < g->nodes[i].in_count; k++) {

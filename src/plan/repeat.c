@@ -19,13 +19,13 @@ struct takt_repeat {
     takt_ctx *ctx;
     const takt_plan *top;   /* which owns this */
     takt_resizer *resizer;  /* NULL: every size has a plan of its own */
-    int64_t *cells, *names; /* of the size program; the sizes of this turn so far */
-    int64_t *start;         /* the sizes that a turn begins with */
+    int64_t *cells, *names; /* of the size program; the sizes of this iteration so far */
+    int64_t *start;         /* the sizes that an iteration begins with */
     size_t cell_count;
     takt_variants variants;
     const takt_variant *last; /* that ran last, where there is no resizer; or NULL */
     bool is_off;              /* the resizer's plan is of no size: it is set before it runs */
-    bool is_other;            /* not even of those that a turn begins with */
+    bool is_other;            /* not even of those that an iteration begins with */
     takt_lock lock;
 };
 
@@ -170,7 +170,7 @@ const takt_plan *takt_repeat_plan(const takt_repeat *b)
     return b->resizer != NULL ? takt_resizer_plan(b->resizer) : b->top;
 }
 
-/* ---- a turn ---- */
+/* ---- an iteration ---- */
 
 /* One after another: what follows a size point is sized for one session. */
 bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll)
@@ -188,13 +188,13 @@ void takt_repeat_end(takt_repeat *b)
     takt_lock_give(&b->lock);
 }
 
-typedef struct turn {
+typedef struct iteration {
     takt_repeat *body;
     const takt_execution *x;
     bool is_again; /* with a plan of its own for the sizes so far */
-} turn;
+} iteration;
 
-static takt_status fail_bound(const turn *t, const takt_node *n, size_t name, int64_t found,
+static takt_status fail_bound(const iteration *t, const takt_node *n, size_t name, int64_t found,
                               int64_t most)
 {
     takt_error *e = t->x->error;
@@ -208,8 +208,8 @@ static takt_status fail_bound(const turn *t, const takt_node *n, size_t name, in
 }
 
 /* Element `k` of what a length found. */
-static takt_status put_size(const turn *t, const takt_node *n, const takt_node *named, uint32_t k,
-                            int64_t found)
+static takt_status put_size(const iteration *t, const takt_node *n, const takt_node *named,
+                            uint32_t k, int64_t found)
 {
     const takt_repeat *b = t->body;
     int64_t most = n->attr[TAKT_LENGTH_BOUNDS].dims[k];
@@ -245,7 +245,7 @@ static void clamp(takt_repeat *b, takt_id behind)
 
 static takt_status point(void *user, size_t step)
 {
-    turn *t = user;
+    iteration *t = user;
     takt_repeat *b = t->body;
     const takt_plan *plan = t->x->plan;
     const takt_step *at = &plan->steps[step];
@@ -293,7 +293,7 @@ void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *c
     }
 }
 
-/* The resizer's plan, at the sizes that a turn begins with, if it can have them. */
+/* The resizer's plan, at the sizes that an iteration begins with, if it can have them. */
 static takt_status recover(takt_repeat *b)
 {
     bool done = false;
@@ -311,7 +311,7 @@ static bool is_start(const takt_repeat *b, const int64_t *sizes)
     return memcmp(b->start, sizes, b->top->name_count * sizeof *sizes) == 0;
 }
 
-/* Runs `v` from now on, in the arena of the turn if that is large enough. */
+/* Runs `v` from now on, in the arena of the iteration if that is large enough. */
 static takt_status take(takt_repeat *b, const takt_variant *v, takt_execution *x,
                         unsigned char *arena)
 {
@@ -322,7 +322,7 @@ static takt_status take(takt_repeat *b, const takt_variant *v, takt_execution *x
     return TAKT_OK;
 }
 
-/* The plan that a turn begins with: that of the sizes it had last, which it often has again. */
+/* The plan that an iteration begins with: that of the last sizes, which it often has again. */
 static takt_status first(takt_repeat *b, takt_execution *x, void **base)
 {
     const takt_variant *v = b->last;
@@ -366,10 +366,10 @@ takt_status takt_repeat_resize(takt_repeat *b, const int64_t *sizes, size_t coun
     return TAKT_OK;
 }
 
-takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base, const void *const *in,
-                             void *const *out)
+takt_status takt_repeat_iterate(takt_repeat *b, takt_execution *x, void **base,
+                                const void *const *in, void *const *out)
 {
-    turn t = {.body = b, .x = x};
+    iteration t = {.body = b, .x = x};
     unsigned char *arena = x->arena;
     takt_status status = first(b, x, base);
     if (status != TAKT_OK)

@@ -33,8 +33,8 @@ TAKT_MUST_USE bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll);
 void takt_repeat_end(takt_repeat *b);
 /* One iteration; `x` has no plan yet, and its arena is as large as that of the first plan. `in` and
  * `out`: addresses of inputs and results. */
-TAKT_MUST_USE takt_status takt_repeat_turn(takt_repeat *b, takt_execution *x, void **base,
-                                           const void *const *in, void *const *out);
+TAKT_MUST_USE takt_status takt_repeat_iterate(takt_repeat *b, takt_execution *x, void **base,
+                                              const void *const *in, void *const *out);
 /* Addresses of the buffers of a subgraph's plan. */
 void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *const *in,
                       void *const *out, void **base);

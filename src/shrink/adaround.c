@@ -38,7 +38,7 @@ static void begin(row *r)
 }
 
 /* Moves to the neighbour on the other side of the weight, if that is better. */
-static bool turn(row *r, int64_t k)
+static bool flip_rounding(row *r, int64_t k)
 {
     const double scale = scale_at(r, k), here = r->x[k] / scale;
     const int level = r->level[k] <= here ? r->level[k] + 1 : r->level[k] - 1;
@@ -77,7 +77,7 @@ takt_status takt_adaround_round(takt_arena *arena, const takt_quant_form *form,
         for (int round = 0; changed && round < ROUNDS; round++) {
             changed = false;
             for (int64_t k = 0; k < n; k++)
-                changed |= turn(&r, k);
+                changed |= flip_rounding(&r, k);
         }
     }
     takt_arena_deinit(&room);

@@ -74,7 +74,7 @@ static bool is_channels_first(const takt_node *n)
 }
 
 /* Whether a transpose turns a convolution of a transpose, perhaps with its bias and activation. */
-static bool turns_back(const takt_graph *g, const takt_node *n)
+static bool transposes_back(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_transpose)
         return false;
@@ -86,14 +86,14 @@ static bool turns_back(const takt_graph *g, const takt_node *n)
 
 /* Whether most convolutions have their channels first only between transposes, as in files that
  * were converted from a format with channels last: then layers lie apart from their activations. */
-static bool is_turned(const takt_graph *g)
+static bool is_transposed(const takt_graph *g)
 {
-    size_t convs = 0, turned = 0;
+    size_t convs = 0, transposed = 0;
     for (size_t i = 0; i < g->count; i++) {
         convs += is_channels_first(&g->nodes[i]);
-        turned += turns_back(g, &g->nodes[i]);
+        transposed += transposes_back(g, &g->nodes[i]);
     }
-    return turned > convs / 2;
+    return transposed > convs / 2;
 }
 
 /* Only what brings scales next to weights, and every value to one spelling: the plan runs the
@@ -107,15 +107,17 @@ static takt_status stages(const takt_model *m, takt_arena *arena, bool is_traine
     if (values == NULL && (*g)->slot_count > 0)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(advance(g, takt_graph_freeze(*g, values, &next), &next));
-    const bool turns = is_turned(*g);
+    const bool transposes = is_transposed(*g);
     TAKT_TRY(takt_pass_choose(m->ctx,
-                              turns ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
-                                      "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-maps"
-                                    : "-recognise,-join-attention,-layout,-padded-taps,-winograd,"
-                                      "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,"
-                                      "-narrow-maps",
+                              transposes
+                                  ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
+                                    "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-maps"
+                                  : "-recognise,-join-attention,-layout,-padded-taps,-winograd,"
+                                    "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,"
+                                    "-narrow-maps",
                               &pipeline.choice));
-    for (int i = 0; i < (turns ? 2 : 1); i++) /* once more for what is between the new layouts */
+    const int passes = transposes ? 2 : 1; /* the second is for what is between the new layouts */
+    for (int i = 0; i < passes; i++)
         TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));
     return advance(g, takt_pass_apply(&takt_pass_fold_constants, *g, NULL, &next), &next);
 }

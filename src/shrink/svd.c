@@ -33,7 +33,7 @@ static void rotate(double *a, double *b, int64_t n, double c, double s)
 }
 
 /* Makes two columns orthogonal; false if they are already. */
-static bool turn(work *k, int64_t i, int64_t j)
+static bool orthogonalise(work *k, int64_t i, int64_t j)
 {
     double *a = k->w + i * k->length, *b = k->w + j * k->length;
     const double aa = dot(a, a, k->length), bb = dot(b, b, k->length), ab = dot(a, b, k->length);
@@ -83,12 +83,12 @@ takt_status takt_svd_make(takt_arena *arena, const double *a, int64_t rows, int6
         for (int64_t r = 0; r < k.length; r++)
             k.w[c * k.length + r] = flips ? a[c * columns + r] : a[r * columns + c];
     }
-    bool turned = true;
-    for (int sweep = 0; sweep < SWEEPS && turned; sweep++) {
-        turned = false;
+    bool has_rotated = true;
+    for (int sweep = 0; sweep < SWEEPS && has_rotated; sweep++) {
+        has_rotated = false;
         for (int64_t i = 0; i < k.count; i++)
             for (int64_t j = i + 1; j < k.count; j++)
-                turned = turn(&k, i, j) || turned;
+                has_rotated = orthogonalise(&k, i, j) || has_rotated;
     }
     order(&k, svd->s, place);
     for (int64_t c = 0; c < k.count; c++) {

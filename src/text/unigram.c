@@ -70,7 +70,7 @@ static void spell(const takt_tokenizer *t, takt_span text, takt_ids *ids)
 }
 
 /* Reverses the path in place: `from` becomes the end of the next token. */
-static void turn(place *places, size_t length)
+static void reverse_path(place *places, size_t length)
 {
     size_t at = length;
     uint32_t next = (uint32_t)length;
@@ -118,7 +118,7 @@ void takt_unigram(const takt_tokenizer *t, takt_span text, takt_ids *ids)
         places[i].id = NOWHERE;
     for (size_t at = 0; at < text.length; at += step_of(text, at))
         look(t, text, at, places);
-    turn(places, text.length);
+    reverse_path(places, text.length);
     tell(t, text, places, ids);
     takt_mem_put(t->ctx, block, (text.length + 1) * sizeof *places);
 }

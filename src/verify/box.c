@@ -68,9 +68,10 @@ static void at_least(takt_box *box, double value, bool is_abs)
     box->is_stated = true;
 }
 
-static void compare(const takt_graph *g, const takt_node *n, bool turned, takt_box *boxes)
+static void compare(const takt_graph *g, const takt_node *n, bool is_swapped, takt_box *boxes)
 {
-    const side a = read_side(g, n->in[turned ? 1 : 0]), b = read_side(g, n->in[turned ? 0 : 1]);
+    const side a = read_side(g, n->in[is_swapped ? 1 : 0]),
+               b = read_side(g, n->in[is_swapped ? 0 : 1]);
     if (a.input != SIZE_MAX && b.is_constant)
         at_most(&boxes[a.input], b.greatest, a.is_abs);
     else if (b.input != SIZE_MAX && a.is_constant)

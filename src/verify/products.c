@@ -59,7 +59,8 @@ static bool narrow(const takt_net_part *p, size_t count, float *to, double *most
     return true;
 }
 
-static takt_status add_single(takt_net *net, const takt_net_node *n, takt_net_part *p, bool turns)
+static takt_status add_single(takt_net *net, const takt_net_node *n, takt_net_part *p,
+                              bool transposes)
 {
     takt_arena *arena = &net->arena;
     const takt_panels panels = gemm_info()->panels;
@@ -68,14 +69,14 @@ static takt_status add_single(takt_net *net, const takt_net_node *n, takt_net_pa
     float *values = takt_arena_array(arena, count * width, sizeof *values);
     float *packed =
         takt_arena_array(arena, takt_panels_columns(panels, width) * count, sizeof *packed);
-    float *turned = NULL;
-    if (turns)
-        turned =
-            takt_arena_array(arena, takt_panels_columns(panels, count) * width, sizeof *turned);
-    if (s == NULL || values == NULL || packed == NULL || (turns && turned == NULL))
+    float *transposed = NULL;
+    if (transposes)
+        transposed =
+            takt_arena_array(arena, takt_panels_columns(panels, count) * width, sizeof *transposed);
+    if (s == NULL || values == NULL || packed == NULL || (transposes && transposed == NULL))
         return TAKT_ERR_MEMORY;
     *s = (struct takt_net_single){
-        .values = values, .packed = packed, .turned = turned, .count = count};
+        .values = values, .packed = packed, .transposed = transposed, .count = count};
     if (!narrow(p, count * width, values, &s->most))
         return TAKT_OK;
     takt_pack_fn *pack = pack_kernel();
@@ -87,25 +88,25 @@ static takt_status add_single(takt_net *net, const takt_net_node *n, takt_net_pa
                       .dst = packed,
                       .bytes = sizeof(float),
                       .panels = panels});
-    if (turns)
+    if (transposes)
         pack(&(takt_pack){.k = width,
                           .n = count,
                           .src = values,
                           .row = 1,
                           .col = width,
-                          .dst = turned,
+                          .dst = transposed,
                           .bytes = sizeof(float),
                           .panels = panels});
     p->single = s;
     return TAKT_OK;
 }
 
-takt_status takt_products_net(takt_net *net, bool turns)
+takt_status takt_products_net(takt_net *net, bool transposes)
 {
     for (size_t i = 0; i < net->count; i++)
         for (size_t k = 0; k < net->nodes[i].part_count; k++)
             if (is_large(net, &net->nodes[i], &net->nodes[i].parts[k]))
-                TAKT_TRY(add_single(net, &net->nodes[i], &net->nodes[i].parts[k], turns));
+                TAKT_TRY(add_single(net, &net->nodes[i], &net->nodes[i].parts[k], transposes));
     return TAKT_OK;
 }
 
@@ -352,11 +353,11 @@ bool takt_products_forward(takt_region *r, const takt_net_part *p, const double 
 {
     struct takt_products *x = r->products;
     const size_t width = r->net->nodes[p->source].count;
-    if (x == NULL || p->single == NULL || p->single->turned == NULL || rows < 4)
+    if (x == NULL || p->single == NULL || p->single->transposed == NULL || rows < 4)
         return false;
     for (size_t i = 0; i < rows * width; i++)
         x->a[i] = (float)values[i];
-    multiply(x, p->single->turned, rows, p->single->count, width);
+    multiply(x, p->single->transposed, rows, p->single->count, width);
     put_rows(out, x->c, rows * p->single->count, true);
     return true;
 }

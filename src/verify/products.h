@@ -13,16 +13,16 @@
 
 /* A dense part of a net in f32. */
 struct takt_net_single {
-    const float *values; /* [count][width] */
-    const float *packed; /* the same in panels of gemm_f32 */
-    const float *turned; /* its transpose in panels; or NULL */
+    const float *values;     /* [count][width] */
+    const float *packed;     /* the same in panels of gemm_f32 */
+    const float *transposed; /* its transpose in panels; or NULL */
     size_t count;
     double most; /* greatest magnitude */
 };
 
 /* Gives the dense parts of a net that are large enough their form in f32, before regions are made.
- * `turns`: transposes too, for takt_products_forward. */
-TAKT_MUST_USE takt_status takt_products_net(takt_net *net, bool turns);
+ * `transposes`: also their transposes, for takt_products_forward. */
+TAKT_MUST_USE takt_status takt_products_net(takt_net *net, bool transposes);
 
 /* Bytes of scratch for products of `rows` rows and n columns, for every k up to `most`: a smaller k
  * may need more, because blocks of it have more rows. */

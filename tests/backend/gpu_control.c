@@ -29,7 +29,7 @@ static const control rows[] = {
      "    g = tanh(h @ w) + cast(i, dtype=f32)\n"
      "    return reduce_max(g) < 5.5, g, reduce_sum(g, axes=[1]) })\n"
      "  return y = a - x, z = b\n}\n"},
-    {"loop without turns",
+    {"loop without iterations",
      "model m(x: f32[5], n: i64[], c: f32[]) -> (y: f32[5], z: u8[3, 5]) {\n"
      "  a, b = loop(n * 0, c < 100, x, carried=1, length=[3], body=graph(i: i64[], c: bool[], h: "
      "f32[5]) {\n    return c, exp(h), cast(h, dtype=u8) })\n  return y = a, z = b\n}\n"},
@@ -147,7 +147,7 @@ static void same_bits(void)
                     &(gpu_settings){.order = (grid_order)order, .is_late = order == GRID_SHUFFLED});
 }
 
-/* An index out of range in a body, and more turns than results have room for. */
+/* An index out of range in a body, and more iterations than results have room for. */
 static void same_failures(void)
 {
     static const control bad[] = {
@@ -156,10 +156,10 @@ static void same_failures(void)
                   "  return y = tanh(if(c > 0, x, i, then=graph(x: f32[4, 3], i: i64[]) { return "
                   "gather(x, i) }, else=graph(x: f32[4, 3], i: i64[]) { return gather(x, i * 9) "
                   "}))\n}\n"},
-        {"turns", "model m(x: f32[3], c: f32[]) -> (y: f32[3], z: f32[2, 3]) {\n"
-                  "  a, b = loop(constant(i64[], [5]), c > 0, x, carried=1, length=[2], "
-                  "body=graph(i: i64[], c: bool[], h: f32[3]) { return c, exp(h), h * 2 })\n"
-                  "  return y = a, z = b\n}\n"},
+        {"iterations", "model m(x: f32[3], c: f32[]) -> (y: f32[3], z: f32[2, 3]) {\n"
+                       "  a, b = loop(constant(i64[], [5]), c > 0, x, carried=1, length=[2], "
+                       "body=graph(i: i64[], c: bool[], h: f32[3]) { return c, exp(h), h * 2 })\n"
+                       "  return y = a, z = b\n}\n"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         compare(&bad[i], &(gpu_settings){0});

@@ -1,4 +1,4 @@
-"""peers_gate.py - turns on a slow processor are repeated and counted, and every row ends."""
+"""peers_gate.py - rounds on a slow processor are repeated and counted, and every row ends."""
 import os
 import sys
 
@@ -46,7 +46,7 @@ def row(machine, found, blocks=6, share=lambda time: 1.0):
                 part = share(machine.time)
                 machine.time += 0.006
                 return [rate], part
-            taken[-1].add(name, *found.turn(name, run))
+            taken[-1].add(name, *found.take_round(name, run))
     found.end()
     assert machine.released, "the driver stays on one processor"
     return taken
@@ -74,20 +74,20 @@ assert lengths(counted) == {"takt": 6, "peer": 6} and all(len(s) == 2 for s in c
 assert machine.time < 6 * 4 * 0.0075, machine.time
 assert found.summary()["slow"] == 0 and found.summary()["probes"] >= 24, found.summary()
 
-# another program for 30 ms in every 100, on the only processor: those turns are repeated
+# another program for 30 ms in every 100, on the only processor: those rounds are repeated
 machine, found = made(lambda time, cpu: SLOW if 0.03 < time % 0.1 < 0.06 else FAST, count=1)
 taken = row(machine, found)
 counted, is_steady = found.counting(taken)
 assert is_steady and rates_of(counted) == {100.0}, rates_of(counted)
 assert sum(found.repeated.values()) > 0 and set(found.repeated) <= {"takt", "peer"}, found.repeated
-assert all(len(block.turns[name]) == 2 for block in taken for name in ("takt", "peer"))
+assert all(len(block.rounds[name]) == 2 for block in taken for name in ("takt", "peer"))
 
 # another program that only reads counts as well
 machine, found = made(lambda time, cpu: (100.0, 28.0 if 0.03 < time % 0.1 < 0.06 else 50.0), 1)
 row(machine, found)
 assert sum(found.repeated.values()) > 0
 
-# one processor becomes slow for good: the other is taken, and hardly a turn is lost
+# one processor becomes slow for good: the other is taken, and hardly a round is lost
 machine, found = made(lambda time, cpu: SLOW if cpu == 0 and time > 0.05 else FAST)
 taken = row(machine, found)
 assert found.cpu == 1 and sum(found.repeated.values()) <= 1, (found.cpu, found.repeated)
@@ -119,13 +119,13 @@ assert not found.counting(early)[1] and rates_of(found.counting(early)[0]) == {5
 counted, is_steady = found.counting(early + late)
 assert is_steady and rates_of(counted) == {100.0} and lengths(counted) == {"takt": 5, "peer": 5}
 
-# one engine that was never at full rate: none is judged by other turns than the rest
+# one engine that was never at full rate: none is judged by other rounds than the rest
 for block in late:
-    block.turns["peer"] = [(samples, SLOW + (1.0,)) for samples, _ in block.turns["peer"]]
+    block.rounds["peer"] = [(samples, SLOW + (1.0,)) for samples, _ in block.rounds["peer"]]
 assert not found.counting(late)[1] and lengths(found.counting(late)[0])["takt"] == 5
 # but who left after the first block keeps what there is
 for block in late[1:]:
-    del block.turns["peer"]
+    del block.rounds["peer"]
 assert found.counting(late)[1] and lengths(found.counting(late)[0]) == {"takt": 5, "peer": 1}
 
 # a block with more threads has no probes and counts
@@ -147,4 +147,4 @@ assert certainty(3.0, 2.9, 3.1, unsteady=True) is not None
 none = bench.Taken(None, 1)
 none.out = {"ratio": None, "unsteady": False}
 assert none.certainty() is None, "there is no rival"
-print("slow turns are repeated and counted, and a machine that is always slow ends")
+print("slow rounds are repeated and counted, and a machine that is always slow ends")

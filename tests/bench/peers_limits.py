@@ -68,7 +68,7 @@ def ratio(low, high):
     return {"ratio": (low + high) / 2, "interval": [low, high], "blocks": 5}
 
 
-assert not [w for w in all_of if "threads over one" in w], "rows that were not taken in turns"
+assert not [w for w in all_of if "threads over one" in w], "rows that were not taken alternately"
 rows[1]["beside_one"] = {"2": ratio(0.5, 0.53), "8": ratio(0.19, 0.21)}
 rows.append(row("relu_1m", 8, 9.0, numerics="fast", beside_one={"8": ratio(0.99, 1.03)}))
 all_of = found(rows, overhead=cost)

@@ -51,12 +51,13 @@ assert SAID in page.page(result, report)
 made[0]["ratio"] = 1.2
 assert "Behind" not in report.markdown(result), "nothing is behind"
 
-# turns that did not count are reported, and rows whose processor never was at its full rate
+# rounds that did not count are reported, and rows whose processor never was at its full rate
 assert not report.repeats(result), report.repeats(result)
 made[0].update(repeated={"takt": 3, "torch": 2}, unsteady=True, verdict="faster")
 made[1].update(repeated={"torch": 4})
 for text in (report.markdown(result), page.page(result, report)):
     assert "with one thread: takt 3, torch 6." in text, text
     assert "full rate: relu_1m." in text and "faster, unsteady" in text, text
-assert "2 turns repeated" in page.page(result, report) and "<td>5</td>" in page.page(result, report)
+assert "2 rounds repeated" in page.page(result, report)
+assert "<td>5</td>" in page.page(result, report)
 print("rows are listed, and mistakes found, before anything is installed")

@@ -71,7 +71,7 @@ def measured(took):
     return found, told
 
 
-# a processor at half its rate changes nothing, since a block has all its turns on one
+# a processor at half its rate changes nothing, since a block has all its rounds on one
 found, told = measured({1: lambda run: 10.0, 2: lambda run: 6.0, 4: lambda run: 10.0})
 assert found[2] == {"ratio": 0.6, "interval": [0.6, 0.6], "blocks": 10}, found
 assert found[4] == {"ratio": 1.0, "interval": [1.0, 1.0], "blocks": 10}, found

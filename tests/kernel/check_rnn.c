@@ -43,7 +43,7 @@ static const void *at(const subject *s, const void *p, size_t i)
 }
 
 /* Rows have gaps between them, which must stay as they are; gates lie side by side. */
-static void fill(const subject *s, takt_rnn_turn *t, int round)
+static void fill(const subject *s, takt_rnn_args *t, int round)
 {
     const size_t n = t->n, rows = t->rows;
     const void *x = filled(s, X, rows * t->x_stride, true),
@@ -66,12 +66,12 @@ static void fill(const subject *s, takt_rnn_turn *t, int round)
     t->live = round & 4 ? live : NULL;
 }
 
-static size_t span(const takt_rnn_turn *t)
+static size_t span(const takt_rnn_args *t)
 {
     return t->rows * (t->stride > t->y_stride ? t->stride : t->y_stride);
 }
 
-static void same(const subject *s, const void *got, const void *want, const takt_rnn_turn *t,
+static void same(const subject *s, const void *got, const void *want, const takt_rnn_args *t,
                  size_t stride)
 {
     for (size_t i = 0; i < t->rows; i++) {
@@ -83,7 +83,7 @@ static void same(const subject *s, const void *got, const void *want, const takt
     }
 }
 
-static void compare(const subject *s, const void *got, const void *want, const takt_rnn_turn *t,
+static void compare(const subject *s, const void *got, const void *want, const takt_rnn_args *t,
                     size_t stride)
 {
     same(s, got, want, t, stride);
@@ -97,7 +97,7 @@ static void compare(const subject *s, const void *got, const void *want, const t
 }
 
 /* Every value that the kind computes, in every other round; rows of each behind one another. */
-static void set_keeps(const subject *s, takt_rnn_turn *t, int slot, int round)
+static void set_keeps(const subject *s, takt_rnn_args *t, int slot, int round)
 {
     static const unsigned all[] = {0x01, 0x1f, 0x27, 0x03, 0x04};
     const size_t bytes = t->rows * t->y_stride * s->size;
@@ -111,14 +111,14 @@ static void set_keeps(const subject *s, takt_rnn_turn *t, int slot, int round)
     }
 }
 
-static void compare_keeps(const subject *s, const takt_rnn_turn *t, const unsigned char *want)
+static void compare_keeps(const subject *s, const takt_rnn_args *t, const unsigned char *want)
 {
     for (size_t k = 0; k < TAKT_RNN_KEEPS; k++)
         if (t->keep[k] != NULL)
             compare(s, t->keep[k], want + k * t->rows * t->y_stride * s->size, t, t->y_stride);
 }
 
-static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_turn *t, int round)
+static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_args *t, int round)
 {
     takt_check *c = s->c;
     const bool has_cell = t->form->kind == TAKT_RNN_LSTM || t->form->kind == TAKT_RNN_GRU_RESET;
@@ -154,7 +154,7 @@ static void check_once(const subject *s, const takt_kernel *reference, takt_rnn_
 }
 
 /* The same in place: what h and c were is what they become. */
-static void check_in_place(const subject *s, takt_rnn_turn *t, int round)
+static void check_in_place(const subject *s, takt_rnn_args *t, int round)
 {
     const size_t bytes = t->rows * t->stride * s->size;
     fill(s, t, round);
@@ -196,7 +196,7 @@ static void bench(const subject *s, takt_rnn_kind kind)
 {
     const size_t rows = 8, n = 256;
     const takt_rnn_form form = form_of(s->c, kind, s->rounding, 0);
-    takt_rnn_turn t = {.form = &form,
+    takt_rnn_args t = {.form = &form,
                        .rows = rows,
                        .n = n,
                        .x_stride = TAKT_RNN_GATES * n,
@@ -223,7 +223,7 @@ void check_rnn(takt_check *c, const takt_kernel *reference, size_t size)
                                        (takt_rnn_rounding)rounding};
                     const takt_rnn_form form =
                         form_of(c, (takt_rnn_kind)kind, (takt_rnn_rounding)rounding, round);
-                    takt_rnn_turn t = {.form = &form,
+                    takt_rnn_args t = {.form = &form,
                                        .rows = n % 4,
                                        .n = n,
                                        .x_stride = TAKT_RNN_GATES * n + n % 2,

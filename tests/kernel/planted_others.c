@@ -154,22 +154,22 @@ static void forgets_beta(const takt_rows_step *r)
     real_rows(&other);
 }
 
-static void real_rnn(const takt_rnn_turn *t)
+static void real_rnn(const takt_rnn_args *t)
 {
     const takt_isa_set scalar = UINT32_C(1) << TAKT_ISA_scalar;
     takt_kernel_as_rnn_f32(takt_kernel_find("rnn_f32", scalar, NULL, 0, NULL))(t);
 }
 
 /* The output gate looks through the forget gate's peephole. */
-static void peeps_elsewhere(const takt_rnn_turn *t)
+static void peeps_elsewhere(const takt_rnn_args *t)
 {
-    takt_rnn_turn other = *t;
+    takt_rnn_args other = *t;
     other.peephole[2] = t->form->kind == TAKT_RNN_LSTM ? other.peephole[1] : NULL;
     real_rnn(&other);
 }
 
 /* The state of a sequence that has ended is kept, but its result is not zero. */
-static void repeats_the_last(const takt_rnn_turn *t)
+static void repeats_the_last(const takt_rnn_args *t)
 {
     real_rnn(t);
     for (size_t i = 0; t->live != NULL && t->y != NULL && i < t->rows; i++)
@@ -179,9 +179,9 @@ static void repeats_the_last(const takt_rnn_turn *t)
 }
 
 /* Right but for the last units of a row that is not a multiple of four. */
-static void rnn_without_tail(const takt_rnn_turn *t)
+static void rnn_without_tail(const takt_rnn_args *t)
 {
-    takt_rnn_turn other = *t;
+    takt_rnn_args other = *t;
     other.n = t->n / 4 * 4;
     real_rnn(&other);
 }

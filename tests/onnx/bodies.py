@@ -1,4 +1,4 @@
-"""bodies.py - sizes that values decide inside the body of a Loop, other ones in every turn, and
+"""bodies.py - sizes that values decide inside the body of a Loop, others in every iteration, and
 results that grow there: as exporters write masks that are pasted into images."""
 import os
 import sys
@@ -21,7 +21,7 @@ def given(rows, names=None):
 
 
 def body(nodes, carried, results, goes_on="yes"):
-    """The number of the turn, the condition, what is carried; every turn has `row`, its row."""
+    """Iteration number, condition, what is carried; every iteration has `row`, its row."""
     inputs = [value("i", [], I64), value("c", [], BOOL), *(value(n, d) for n, d in carried)]
     outputs = [value(goes_on, [], BOOL), *(value(n, d) for n, d in results)]
     return Graph([node("Gather", ["x", "i"], ["row"], "row", axis=0), *nodes], inputs, outputs)
@@ -37,7 +37,7 @@ def places():
 
 
 def found():
-    """How many, where, and which: of another size in every turn, gone at its end."""
+    """How many, where, and which: of another size in every iteration, gone at its end."""
     nodes = [*places(), node("Gather", ["row", "places"], ["those"], "those", axis=0),
              node("ReduceSum", ["those", "zero"], ["sum"], "sum", keepdims=0),
              node("Add", ["old", "sum"], ["new"], "new"),
@@ -47,7 +47,7 @@ def found():
     for rows in (ROWS, ROWS[:1], ROWS[1:2], ROWS[::-1], [[0.0, 2]] * 7):
         total = 100.0 + sum(map(sum, rows))
         counts = [float(sum(v != 0 for v in row)) for row in rows]
-        check(f"found in {len(rows)} turns", 13, loop(graph, ["start"], ["y", "z"]), given(rows),
+        check(f"{len(rows)} iterations", 13, loop(graph, ["start"], ["y", "z"]), given(rows),
               {"y": ([], [total], F32), "z": ([len(rows)], counts, F32)}, weights, NAMES)
     path, _ = store(13, loop(graph, ["start"], ["y", "z"]), given(ROWS),
                     {"y": ([], [0.0], F32), "z": ([4], [0.0] * 4, F32)}, weights, NAMES)
@@ -125,14 +125,14 @@ def meet():
 
 
 def appended():
-    """Rows behind what was there, along any axis, several in a turn; nothing else reads it."""
+    """Rows behind what was there, along any axis, several per iteration; nothing else reads it."""
     two = [node("Unsqueeze", ["row", "zero"], ["r"]), node("Neg", ["r"], ["minus"])]
     graph = body([*two, node("Concat", ["all", "r", "minus"], ["more"], axis=0)],
                  [("all", ["k", "m"])], [("more", ["k1", "m"])])
     weights = WEIGHTS + [tensor("first", [1, 4], F32, floats(9, 9, 9, 9)),
                          tensor("column", [4, 1], F32, floats(9, 9, 9, 9))]
     rows = [[9.0] * 4] + [r for row in ROWS for r in (row, [-v for v in row])]
-    check("two rows in a turn", 13, loop(graph, ["first"], ["y"]), given(ROWS),
+    check("two rows in an iteration", 13, loop(graph, ["first"], ["y"]), given(ROWS),
           {"y": ([9, 4], sum(rows, []), F32)}, weights, NAMES)
     graph = body([node("Unsqueeze", ["row", "one"], ["r"]), node("Cast", ["all"], ["same"], to=F32),
                   node("Concat", ["same", "r"], ["more"], axis=-1)],
@@ -140,7 +140,7 @@ def appended():
     want = [[9.0] + [row[i] for row in ROWS] for i in range(4)]
     check("columns", 13, loop(graph, ["column"], ["y"]), given(ROWS),
           {"y": ([4, 5], sum(want, []), F32)}, weights, NAMES)
-    # An end that values decide: as many rows as there were turns.
+    # An end that values decide: as many rows as there were iterations.
     nodes = [node("Unsqueeze", ["row", "zero"], ["r"]), node("ReduceMax", ["row"], ["top"],
                                                              keepdims=0),
              node("Concat", ["all", "r"], ["more"], axis=0), node("Less", ["top", "five"], ["go"])]
@@ -154,8 +154,8 @@ def appended():
     want = [v for row in ROWS for v in row if v != 0]
     path, _ = store(13, loop(graph, ["none"], ["y"]), given(ROWS), {"y": ([len(want)], want, F32)},
                     weights + [tensor("none", [0], F32, b"")], NAMES)
-    says("as many as each turn finds", takt("run", path, "--bound", "64"), 1,
-         "of another size in every turn")
+    says("as many as each iteration finds", takt("run", path, "--bound", "64"), 1,
+         "of another size in every iteration")
 
 
 def branches():
@@ -187,7 +187,7 @@ def branches():
 
 
 def counted(start=0, step=1, flips=False, begins=("Less", "start", "many")):
-    """A Loop without a trip count: "while t < n", with a result of every turn."""
+    """A Loop without a trip count: "while t < n", with a result of every iteration."""
     test = ["Greater", "limit", "next"] if flips else ["Less", "next", "limit"]
     graph = Graph([node("Gather", ["x", "t"], ["row"], "row", axis=0),
                    node("ReduceSum", ["row", "zero"], ["sum"], keepdims=0),

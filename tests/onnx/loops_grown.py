@@ -16,7 +16,7 @@ WEIGHTS = [tensor("ax1", [1], I64, ints(1)), tensor("yes", [], BOOL, b"\1"),
 
 
 def decode(rows, x, caches, trips, limit=None):
-    """A turn appends x / 2 to each cache, plus its number; the next x is the sum of all rows."""
+    """An iteration appends x / 2 to each cache, plus its number; the next x sums all rows."""
     done = 0
     while done < trips:
         for k, cache in enumerate(caches):
@@ -72,7 +72,7 @@ def counted():
     ends = [node("Identity", ["yes"], ["go"])]
     for count in (1, 2, 3):
         for trips, first in ((3, 0), (1, 2), (0, 1), (6, 3)):
-            model(f"{count} caches, {trips} turns from {first}", body(count, "go", ends), trips,
+            model(f"{count} caches, {trips} times from {first}", body(count, "go", ends), trips,
                   count, first, (trips,))
 
 
@@ -106,7 +106,7 @@ def refused():
 
 
 def doubled():
-    """Rows as many as there are already: no number of turns bounds them, so the turns have to be
+    """Rows as many as there are already: no number of iterations bounds them, so it has to be
     known, whatever --bound says."""
     weights = [*WEIGHTS, tensor("from", [1], I64, ints(0)), tensor("end", [1], I64, ints(-1))]
     cut = [node("Slice", ["v", "from", "end", "from"], ["w"])]
@@ -131,8 +131,8 @@ def doubled():
 
 
 def followed():
-    """Another value as long as what grows: what that was a turn before, and one that stays as it is
-    and is added."""
+    """Another value as long as what grows: what that was an iteration before, and one that
+    stays as it is and is added."""
     total = node("ReduceSum", ["v", "ax0"], ["r"], keepdims=1)
     weights = [*WEIGHTS, tensor("ax0", [1], I64, ints(0))]
     more = node("Concat", ["v", "r"], ["v2"], "more", axis=0)
@@ -152,8 +152,8 @@ def followed():
                          weights, {"v0": ["r", 2]})
     for backend in ("cpu", "ref"):
         run = takt("run", path, "--test", folder, "--bound", "8", "--backend", backend)
-        says(f"a turn before, {backend}", run, 0, "agree")
-    says("a turn before, any number", takt("run", path, "--bound", "8"), 1, "as long as it")
+        says(f"an iteration before, {backend}", run, 0, "agree")
+    says("an iteration before, any number", takt("run", path, "--bound", "8"), 1, "as long as it")
     path, _ = store(13, [node("Loop", ["n", "yes", "v0"], ["y"], "loop", body=added)], given,
                     {"y": ([5, 2], sum(rows, []), F32)}, weights, {"v0": ["r", 2]})
     says("one that stays", takt("run", path, "--bound", "8"), 1, "as long as it")

@@ -83,7 +83,7 @@ FIVE = [tensor("five", [], F32, floats(5)), tensor("two", [], F32, floats(2))]
 
 
 def if_in_loop():
-    """A branch takes what was found, another size in every turn."""
+    """A branch takes what was found, another size in every iteration."""
     yes = Graph([node("Mul", ["those", "two"], ["twice"], "twice"),
                  node("ReduceSum", ["twice", "zero"], ["a"], "a", keepdims=0)], [],
                 [value("a", [])])
@@ -119,7 +119,7 @@ def if_of_sizes():
 
 
 def loop_in_loop():
-    """As many inner turns as the outer one found, each of which cuts another part."""
+    """As many inner iterations as the outer one found, each of which cuts another part."""
     inner = Graph([node("Identity", ["yes"], ["go_on"]),
                    node("Unsqueeze", ["k", "zero"], ["end"]),
                    node("Slice", ["those", "zero", "end", "zero"], ["part"], "part"),
@@ -186,7 +186,7 @@ def scan_body(nodes, results):
 
 
 def scans():
-    """Sizes are found in every turn of a Scan, by itself and with a Loop inside of it."""
+    """Sizes are found in every iteration of a Scan, by itself and with a Loop inside of it."""
     start = [tensor("start", [], F32, floats(0))]
     count = [node("Size", ["places"], ["size"]), node("Cast", ["size"], ["count"], to=F32)]
     plain = scan_body([*those(), *count, node("ReduceSum", ["those", "zero"], ["s"], keepdims=0),
@@ -213,7 +213,7 @@ def scans():
     path, _ = store(13, [node("Scan", ["start", "x"], ["y", "z"], "scan", body=graph,
                               num_scan_inputs=1)], given(ROWS),
                     {"y": ([], [0.0], F32), "z": ([4, 1], [0.0] * 4, F32)}, WEIGHTS + start, NAMES)
-    says("rows of a Scan", takt("run", path), 1, "of another size in every turn")
+    says("rows of a Scan", takt("run", path), 1, "of another size in every iteration")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def three():
 
 
 def loops():
-    """Other sizes in every turn."""
+    """Other sizes in every iteration."""
     turn = [node("Mul", ["row", "ones"], ["x0"]), *some("x0", "a"), *some("y", "b"),
             node("Add", ["a", "b"], ["w"]), node("ReduceSum", ["w", "zero"], ["s"], keepdims=0)]
     rows = [[1.0, 0, 0], [1.0, 1, 1], [0.0, 0, 2], [2.0, 1, 3]]

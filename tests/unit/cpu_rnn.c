@@ -1,7 +1,7 @@
 /* cpu_rnn.c - recurrent cells as one step: seen in every form, and with the bits of their bodies.
  *
  * Every case is planned twice: as it is, and with one more result of the body, which no cell has
- * and which therefore goes through the body's own plan, turn by turn.
+ * and which therefore goes through the body's own plan, iteration by iteration.
  */
 #include "api/session/session.h"
 #include "plan/plan.h"
@@ -57,7 +57,7 @@ static bool run_text(const char *text, int threads, result *r)
     return ok;
 }
 
-/* One task and several, against the body turn by turn. */
+/* One task and several, against the body iteration by iteration. */
 static void check(const rnn_text_form *f)
 {
     rnn_text own = {.length = 0}, twin = {.length = 0};
@@ -208,7 +208,8 @@ static void deadline(void)
             EXPECT_OK(own, takt_plan_create(model, &options, &plan)) &&
             EXPECT_OK(own, takt_session_create(plan, NULL, &s))) {
             EXPECT(takt_session_input(s, 0)->data != NULL);
-            /* Most looks are between the turns of the gru: half of all is in the middle of them. */
+            /* Most looks are between the iterations of the gru: half of all is in the middle of
+             * them. */
             const uint64_t before = ticks;
             EXPECT(takt_session_run_deadline(s, UINT64_MAX / 2) == TAKT_OK);
             const uint64_t looks = ticks - before;

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @op("matmul")
 def _matmul(s: Any, a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
-    def turned(x: Any) -> Any:
+    def transposed(x: Any) -> Any:
         return s.transpose(x, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
-    return s.xp.matmul(turned(a) if transpose_a else a, turned(b) if transpose_b else b)
+    return s.xp.matmul(transposed(a) if transpose_a else a, transposed(b) if transpose_b else b)
 
 
 @op("einsum")

@@ -146,7 +146,7 @@ def compare(first: Any, second: Any, inputs: Optional[dict[str, Any]] = None, *,
             **options: Any) -> Comparison:
     """Runs two models alternately, so that drift affects both; or compares two Results."""
     if isinstance(first, Result) and isinstance(second, Result):
-        raise ArgumentError("results that were not taken in turns show drifts as differences: "
+        raise ArgumentError("results that were not taken alternately show drifts as differences: "
                             "give compare() the two models")
     a, b = _ready(first, inputs, options), _ready(second, inputs, options)
     return Comparison(**a._compare(b, seconds=seconds, blocks=blocks, margin=margin))

@@ -56,15 +56,15 @@ static takt_status run_some(const duel *d, takt_session *s, double *times)
 /* A B B A; every other pair of blocks begins with B, so that no side is always first. */
 static takt_status run_block(duel *d)
 {
-    const bool turned = d->blocks / 2 % 2 != 0; /* creation changes order every block */
-    takt_session *outer = turned ? d->b : d->a, *inner = turned ? d->a : d->b;
+    const bool is_reversed = d->blocks / 2 % 2 != 0; /* creation changes order every block */
+    takt_session *outer = is_reversed ? d->b : d->a, *inner = is_reversed ? d->a : d->b;
     double *first = d->times, *second = d->times + 2 * MOST_RUNS;
     TAKT_TRY(run_some(d, outer, first));
     TAKT_TRY(run_some(d, inner, second));
     TAKT_TRY(run_some(d, inner, second + d->runs));
     TAKT_TRY(run_some(d, outer, first + d->runs));
-    d->a_medians[d->blocks] = takt_median_in_place(turned ? second : first, 2 * d->runs);
-    d->b_medians[d->blocks] = takt_median_in_place(turned ? first : second, 2 * d->runs);
+    d->a_medians[d->blocks] = takt_median_in_place(is_reversed ? second : first, 2 * d->runs);
+    d->b_medians[d->blocks] = takt_median_in_place(is_reversed ? first : second, 2 * d->runs);
     d->blocks++;
     return TAKT_OK;
 }

@@ -221,7 +221,7 @@ static void exchange_bytes(const takt_tensor *a, const takt_tensor *b)
 
 /* Rotates the memories of a ring: each swap gives one more slot its value. If one of them is the
  * session's copy of memory that cannot be swapped, the bytes are swapped. */
-static void turn_ring(takt_session *s, uint32_t first)
+static void rotate_ring(takt_session *s, uint32_t first)
 {
     const takt_plan_slot *slots = s->plan->slots;
     bool has_mirror = s->slots[first].is_mirror;
@@ -234,13 +234,13 @@ static void turn_ring(takt_session *s, uint32_t first)
             exchange(&s->slots[to].shared->value, &s->slots[from].shared->value);
 }
 
-static void turn_rings(takt_session *s)
+static void rotate_rings(takt_session *s)
 {
     for (uint32_t i = 0; i < s->plan->graph->slot_count; i++) {
         if (!s->plan->slots[i].leads_ring)
             continue;
         takt_shared_lock(s->shared);
-        turn_ring(s, i);
+        rotate_ring(s, i);
         s->shared->swaps++;
         takt_shared_unlock(s->shared);
     }
@@ -249,7 +249,7 @@ static void turn_rings(takt_session *s)
 takt_status takt_session_end_state(takt_session *s)
 {
     const takt_plan *plan = s->plan;
-    turn_rings(s);
+    rotate_rings(s);
     for (size_t i = 0; i < plan->graph->slot_count; i++)
         if (plan->slots[i].is_changed)
             TAKT_TRY(end_slot(s, i));

@@ -90,7 +90,7 @@ bool takt_child_run(const takt_child *child, const takt_child_room *room, const 
         takt_repeat_bind(child->plan, room->arena, in, out, room->base);
     const takt_status status = child->body == NULL
                                    ? takt_execute(&x)
-                                   : takt_repeat_turn(child->body, &x, room->base, in, out);
+                                   : takt_repeat_iterate(child->body, &x, room->base, in, out);
     if (status == TAKT_OK)
         return true;
     note(t);
@@ -170,9 +170,9 @@ takt_status takt_carried_compile(takt_planner *p, size_t in, size_t out, takt_ca
 }
 
 void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t,
-                          size_t turn)
+                          size_t iteration)
 {
-    return turn % 2 == 0 ? takt_view_data(t, &s->out[c->out]) : (char *)t->scratch + c->at;
+    return iteration % 2 == 0 ? takt_view_data(t, &s->out[c->out]) : (char *)t->scratch + c->at;
 }
 
 void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t,

@@ -65,7 +65,7 @@ typedef struct takt_carried {
 TAKT_MUST_USE takt_status takt_carried_compile(takt_planner *p, size_t in, size_t out,
                                                takt_carried *c);
 void *takt_carried_target(const takt_carried *c, const takt_step *s, const takt_task *t,
-                          size_t turn);
+                          size_t iteration);
 /* Copies the last value, wherever it is, to the step's result. */
 void takt_carried_close(const takt_carried *c, const takt_step *s, const takt_task *t,
                         const void *last);

@@ -192,7 +192,7 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
 /* Data slightly larger than L2 would never be found there if all runs began at the same end.
  * Processors with AVX-512 have 1 or 2 MB of L2 and an L3 that is a quarter as fast; on a Neoverse
  * V1, whose L3 is fast, reversing gains nothing. */
-size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most)
+size_t takt_cpu_reversible_parts(const takt_planner *p, double bytes, size_t most)
 {
     enum { LEAST = 3 << 19, MOST = 16 << 20, PARTS = 8 };
     const bool is_one = p->settings->threads <= 1 && !takt_planner_in_prologue(p);

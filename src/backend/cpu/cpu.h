@@ -36,7 +36,7 @@ TAKT_MUST_USE takt_status takt_cpu_blocking(takt_planner *p, const takt_gemm_blo
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
 /* How many parts pay off, on a single thread, for work that reads and writes `bytes`, at most
  * `most`: every other run takes them from the last to the first (takt_execution.is_back). */
-size_t takt_cpu_turns(const takt_planner *p, double bytes, size_t most);
+size_t takt_cpu_reversible_parts(const takt_planner *p, double bytes, size_t most);
 /* Lines that a set of L1 is known to hold; 0: few. */
 size_t takt_cpu_ways(const takt_planner *p);
 /* Items [*first, *end) of `count` that task `index` of `tasks` does, cut at multiples of `grain`.

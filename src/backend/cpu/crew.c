@@ -4,16 +4,16 @@
 enum { PAUSES = 1000 }; /* before a task falls asleep: some ten microseconds */
 #define STOPPED UINT32_C(0x80000000)
 
-void takt_crew_open(takt_crew *crew, size_t parts, size_t turns)
+void takt_crew_open(takt_crew *crew, size_t parts, size_t rounds)
 {
     atomic_init(&crew->done, 0);
     atomic_init(&crew->sleepers, 0);
     atomic_init(&crew->stopped, 0);
     crew->parts = (uint32_t)parts;
-    crew->turns = (uint32_t)turns;
+    crew->rounds = (uint32_t)rounds;
     crew->can_sleep = takt_futex_init(&crew->futex) == 0;
     for (size_t i = 0; i < parts; i++)
-        atomic_init(&crew->taken[i].turns, 0);
+        atomic_init(&crew->taken[i].rounds, 0);
 }
 
 void takt_crew_close(takt_crew *crew)
@@ -60,15 +60,15 @@ static void send_home(takt_crew *crew)
     wake(crew);
 }
 
-static void take_parts(takt_crew *crew, uint32_t turn, size_t own, const takt_crew_work *work)
+static void take_parts(takt_crew *crew, uint32_t round, size_t own, const takt_crew_work *work)
 {
     for (uint32_t k = 0; k < crew->parts; k++) {
         const size_t part = (own + k) % crew->parts;
-        uint32_t before = turn;
-        if (!atomic_compare_exchange_strong_explicit(&crew->taken[part].turns, &before, turn + 1,
+        uint32_t before = round;
+        if (!atomic_compare_exchange_strong_explicit(&crew->taken[part].rounds, &before, round + 1,
                                                      memory_order_acq_rel, memory_order_relaxed))
             continue;
-        work->run(work->user, turn, part);
+        work->run(work->user, round, part);
         if ((atomic_fetch_add(&crew->done, 1) + 1) % crew->parts == 0)
             wake(crew);
     }
@@ -77,14 +77,14 @@ static void take_parts(takt_crew *crew, uint32_t turn, size_t own, const takt_cr
 void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work)
 {
     /* A late thread can skip rounds that are over. */
-    uint32_t turn = atomic_load_explicit(&crew->done, memory_order_acquire) / crew->parts;
-    for (; turn < crew->turns; turn++) {
+    uint32_t round = atomic_load_explicit(&crew->done, memory_order_acquire) / crew->parts;
+    for (; round < crew->rounds; round++) {
         if (atomic_load_explicit(&crew->stopped, memory_order_relaxed) != 0 ||
-            !work->goes_on(work->user, turn)) {
+            !work->goes_on(work->user, round)) {
             send_home(crew);
             return;
         }
-        take_parts(crew, turn, part, work);
-        await(crew, (turn + 1) * crew->parts);
+        take_parts(crew, round, part, work);
+        await(crew, (round + 1) * crew->parts);
     }
 }

@@ -20,17 +20,17 @@ enum { TAKT_CREW_MOST = 64 };
 typedef struct takt_crew {
     _Alignas(64) _Atomic uint32_t done; /* parts of all rounds */
     _Atomic uint32_t sleepers, stopped;
-    uint32_t parts, turns;
+    uint32_t parts, rounds;
     takt_futex futex;
     bool can_sleep;
     struct {
-        _Alignas(64) _Atomic uint32_t turns; /* rounds in which this part was taken */
+        _Alignas(64) _Atomic uint32_t rounds; /* rounds in which this part was taken */
     } taken[TAKT_CREW_MOST];
 } takt_crew;
 
-typedef void takt_crew_fn(void *user, size_t turn, size_t part);
+typedef void takt_crew_fn(void *user, size_t round, size_t part);
 /* False: the run ends here. Called by every task before every round. */
-typedef bool takt_crew_goes_on_fn(void *user, size_t turn);
+typedef bool takt_crew_goes_on_fn(void *user, size_t round);
 
 typedef struct takt_crew_work {
     takt_crew_fn *run;
@@ -38,8 +38,8 @@ typedef struct takt_crew_work {
     void *user;
 } takt_crew_work;
 
-/* parts <= TAKT_CREW_MOST, parts * turns < 2^31. */
-void takt_crew_open(takt_crew *crew, size_t parts, size_t turns);
+/* parts <= TAKT_CREW_MOST, parts * rounds < 2^31. */
+void takt_crew_open(takt_crew *crew, size_t parts, size_t rounds);
 void takt_crew_close(takt_crew *crew);
 /* All rounds, for the task whose own part is `part`. */
 void takt_crew_run(takt_crew *crew, size_t part, const takt_crew_work *work);

@@ -86,14 +86,14 @@ static bool has_two_forms(const takt_planner *p, const takt_node *product)
 {
     const takt_id weights = product->in[1];
     const int transposes = takt_op_attr_index(&takt_op_matmul, "transpose_b");
-    const bool is_turned = product->attr[transposes].boolean;
+    const bool is_transposed = product->attr[transposes].boolean;
     if (p->uses[weights] < 2 || !takt_planner_is_constant(p, weights))
         return false;
     for (size_t i = 0; i < p->graph->count; i++) {
         const takt_node *n = &p->graph->nodes[i];
         for (uint32_t k = 0; k < n->in_count; k++)
-            if (n->in[k] == weights &&
-                (n->op != &takt_op_matmul || k != 1 || n->attr[transposes].boolean != is_turned))
+            if (n->in[k] == weights && (n->op != &takt_op_matmul || k != 1 ||
+                                        n->attr[transposes].boolean != is_transposed))
                 return true;
     }
     return false;

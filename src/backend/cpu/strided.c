@@ -141,11 +141,12 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
     char *dst = to;
     while (first < end) {
         const char *src = (const char *)from + at * bytes;
-        const int64_t turned = rows_at_once(w, index, end - first);
-        const int64_t rows = turned > 0 ? turned : copy_rows(w, index, src, dst, end - first);
+        const int64_t transposed = rows_at_once(w, index, end - first);
+        const int64_t rows =
+            transposed > 0 ? transposed : copy_rows(w, index, src, dst, end - first);
         size_t n;
         if (rows > 0) {
-            if (turned > 0)
+            if (transposed > 0)
                 squares(w, src, dst, rows);
             n = (size_t)(rows * w->dim[inner]);
             index[inner - 1] += rows - 1;

@@ -26,7 +26,8 @@ static inline void store(char *p, quad v)
     memcpy(p, &v, sizeof v);
 }
 
-static inline void turn(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+static inline void transpose_block(const char *from, ptrdiff_t from_step, char *to,
+                                   ptrdiff_t to_step)
 {
     const quad a = load(from), b = load(from + from_step), c = load(from + 2 * from_step),
                d = load(from + 3 * from_step);
@@ -55,7 +56,7 @@ static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_
         for (int i = 0; i < SIDE; i++) /* what the next block of rows reads: too many streams for */
             __builtin_prefetch(from + i * from_step + ROWS * BYTES); /* the hardware to see */
         for (; r + SIDE <= rows; r += SIDE)
-            turn(from + r * BYTES, from_step, to + (ptrdiff_t)r * to_step, to_step);
+            transpose_block(from + r * BYTES, from_step, to + (ptrdiff_t)r * to_step, to_step);
         for (int i = 0; i < SIDE && r < rows; i++)
             column(from + i * from_step + r * BYTES, to + (ptrdiff_t)r * to_step + i * BYTES,
                    to_step, rows - r);
@@ -121,7 +122,8 @@ static inline octet high(octet a, octet b)
 }
 
 /* Three rounds of interleaving rows that are half the square apart. */
-static inline void turn_eight(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+static inline void transpose_eight(const char *from, ptrdiff_t from_step, char *to,
+                                   ptrdiff_t to_step)
 {
     octet x[EIGHT], y[EIGHT];
     for (int i = 0; i < EIGHT; i++)
@@ -159,7 +161,8 @@ static void block_of_shorts(takt_matrix_at from, takt_matrix_at to, size_t rows,
         for (int i = 0; i < EIGHT; i++) /* what the next block reads */
             __builtin_prefetch(source + i * from.step + rows * SHORT);
         for (size_t r = 0; r < whole; r += EIGHT)
-            turn_eight(source + r * SHORT, from.step, target + (ptrdiff_t)r * to.step, to.step);
+            transpose_eight(source + r * SHORT, from.step, target + (ptrdiff_t)r * to.step,
+                            to.step);
         single((takt_matrix_at){source + whole * SHORT, from.step},
                (takt_matrix_at){target + (ptrdiff_t)whole * to.step, to.step}, rows - whole, EIGHT);
     }

@@ -35,7 +35,7 @@ static inline void weave(const row *from, row *to)
     }
 }
 
-static void turn(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+static void transpose_block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
 {
     row a[SIDE], b[SIDE];
     for (int i = 0; i < SIDE; i++)
@@ -109,6 +109,6 @@ void takt_transpose_1(takt_matrix_at from, takt_matrix_at to, size_t rows, size_
     else
         for (size_t c = 0; c < cols; c = next(c, cols))
             for (size_t r = 0; r < rows; r = next(r, rows))
-                turn(from.data + (ptrdiff_t)c * from.step + (ptrdiff_t)r, from.step,
-                     to.data + (ptrdiff_t)r * to.step + (ptrdiff_t)c, to.step);
+                transpose_block(from.data + (ptrdiff_t)c * from.step + (ptrdiff_t)r, from.step,
+                                to.data + (ptrdiff_t)r * to.step + (ptrdiff_t)c, to.step);
 }

@@ -24,9 +24,9 @@ static takt_status run_if(const takt_cuda_run *r)
     return takt_cuda_child_run(r, c);
 }
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* Where the value of a turn is for port `i`. */
+/* Where the value of an iteration is for port `i`. */
 static char *slot_at(const takt_cuda_run *r, size_t i)
 {
     return (char *)r->p->arena + r->s->scratch_offset + r->b->at[i];
@@ -56,7 +56,7 @@ static takt_status set_ports(const takt_cuda_run *r, takt_cuda_child *c)
     return TAKT_OK;
 }
 
-/* Element `at` of a sequence to the turn's value, or that to element `at` of a result. */
+/* Element `at` of a sequence to the iteration's value, or that to element `at` of a result. */
 static takt_status copy_lane(const takt_cuda_run *r, size_t port, size_t at, bool is_in)
 {
     const takt_cuda_lane *l = &r->b->lanes[port];
@@ -69,8 +69,8 @@ static takt_status copy_lane(const takt_cuda_run *r, size_t port, size_t at, boo
     return TAKT_OK;
 }
 
-/* One turn, at element `at` of sequences and results; `number` counts. */
-static takt_status turn(const takt_cuda_run *r, takt_cuda_child *c, size_t number, size_t at)
+/* One iteration, at element `at` of sequences and results; `number` counts. */
+static takt_status iterate(const takt_cuda_run *r, takt_cuda_child *c, size_t number, size_t at)
 {
     const takt_cuda_body *b = r->b;
     const size_t own = own_inputs(r), result = first_result(r);
@@ -87,7 +87,7 @@ static takt_status turn(const takt_cuda_run *r, takt_cuda_child *c, size_t numbe
     return TAKT_OK;
 }
 
-/* The carried values after the last turn. */
+/* The carried values after the last iteration. */
 static takt_status give(const takt_cuda_run *r, bool is_changed)
 {
     const size_t own = own_inputs(r), result = first_result(r);
@@ -101,10 +101,10 @@ static takt_status give(const takt_cuda_run *r, bool is_changed)
 
 static takt_status run_scan(const takt_cuda_run *r, takt_cuda_child *c)
 {
-    const size_t turns = r->b->turns;
-    for (size_t i = 0; i < turns; i++)
-        TAKT_TRY(turn(r, c, i, r->b->is_reverse ? turns - 1 - i : i));
-    return give(r, turns > 0);
+    const size_t iterations = r->b->iterations;
+    for (size_t i = 0; i < iterations; i++)
+        TAKT_TRY(iterate(r, c, i, r->b->is_reverse ? iterations - 1 - i : i));
+    return give(r, iterations > 0);
 }
 
 static takt_status refuse(const takt_cuda_run *r, const char *what, uint64_t number)
@@ -113,7 +113,7 @@ static takt_status refuse(const takt_cuda_run *r, const char *what, uint64_t num
     return takt_error_node(r->x->error, r->s->name);
 }
 
-/* Results of turns that do not happen are 0. */
+/* Results of iterations that do not happen are 0. */
 static takt_status clear(const takt_cuda_run *r)
 {
     static const char zero[4] = {0};
@@ -142,14 +142,15 @@ static takt_status run_loop(const takt_cuda_run *r, takt_cuda_child *c)
     TAKT_TRY(clear(r));
     for (; number < trip && condition != 0; number++) {
         if ((uint64_t)number >= r->b->most)
-            return refuse(r, "loop: more turns than limits.trip_count allows", r->b->most);
+            return refuse(r, "loop: more iterations than limits.trip_count allows", r->b->most);
         for (size_t k = r->b->carried; k < r->s->out_count; k++)
             if (number >= r->s->out[k].dim[0])
-                return refuse(r, "loop: a turn does not fit the length of the scanned results",
+                return refuse(r,
+                              "loop: an iteration does not fit the length of the scanned results",
                               (uint64_t)number);
         memcpy(c->ports[0].host, &number, sizeof number);
         memcpy(c->ports[1].host, &condition, 1);
-        TAKT_TRY(turn(r, c, (size_t)number, (size_t)number));
+        TAKT_TRY(iterate(r, c, (size_t)number, (size_t)number));
         memcpy(&condition, c->ports[result].host, 1);
     }
     return give(r, number > 0);

@@ -10,7 +10,7 @@
 
 typedef enum takt_cuda_control { TAKT_CUDA_IF, TAKT_CUDA_LOOP, TAKT_CUDA_SCAN } takt_cuda_control;
 
-/* A turn's value in a sequence or a scanned result, which has an axis of turns. */
+/* An iteration's value in a sequence or a scanned result, which has an axis of iterations. */
 typedef struct takt_cuda_lane {
     size_t rows, bytes, step; /* runs of bytes; bytes of one; from one to the next */
 } takt_cuda_lane;
@@ -22,13 +22,14 @@ typedef struct takt_cuda_body {
     const takt_plan *plans[2]; /* of If: then, else */
     size_t arena_at[2];        /* bytes into the step's scratch: their memory on the device */
     size_t carried, sequences;
-    size_t turns; /* of a scan: elements of its sequences */
+    size_t iterations; /* of a scan: elements of its sequences */
     bool is_reverse;
-    uint64_t most; /* turns of a loop */
-    /* Per port of a loop or scan: bytes of a turn's value, and where it is in scratch; SIZE_MAX:
-     * captured values, which are read where the step has them, and what the host holds. */
+    uint64_t most; /* iterations of a loop */
+    /* Per port of a loop or scan: bytes of an iteration's value, and where it is in scratch;
+     * SIZE_MAX: captured values, which are read where the step has them, and what the host holds.
+     */
     size_t *bytes, *at;
-    /* Per port of a scan: copies that a turn's value takes, bytes of one, and between two. */
+    /* Per port of a scan: copies that an iteration's value takes, bytes of one, and between two. */
     takt_cuda_lane *lanes;
 } takt_cuda_body;
 

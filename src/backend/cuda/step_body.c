@@ -46,7 +46,7 @@ static int axis_of(const takt_node *n, const char *name, size_t i, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
-/* A value of a turn has few runs of bytes. */
+/* A value of an iteration has few runs of bytes. */
 static bool has_few_rows(const takt_graph *g, const takt_node *n)
 {
     const size_t carried = (size_t)takt_node_int(n, "carried"),
@@ -116,7 +116,7 @@ static size_t bytes_of(const takt_graph *g, takt_id id)
     return bytes;
 }
 
-/* Values of one turn, for those ports that change from turn to turn. */
+/* Values of one iteration, for those ports that change from iteration to iteration. */
 static takt_status add_ports(takt_planner *p, const takt_graph *g, takt_cuda_body *b)
 {
     const size_t count = g->input_count + g->output_count;
@@ -160,7 +160,7 @@ static takt_status add_branches(takt_planner *p, const takt_node *n, takt_cuda_b
     return TAKT_OK;
 }
 
-/* How the value of a turn, `bytes` large, lies in `v`. */
+/* How the value of an iteration, `bytes` large, lies in `v`. */
 static takt_cuda_lane lane_of(const takt_view *v, int axis, size_t bytes)
 {
     takt_cuda_lane lane = {.rows = 1};
@@ -192,7 +192,7 @@ static takt_status add_lanes(takt_planner *p, const takt_node *n, const takt_gra
     return TAKT_OK;
 }
 
-static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body *b)
+static takt_status add_iterations(takt_planner *p, const takt_node *n, takt_cuda_body *b)
 {
     const takt_graph *g = takt_node_attr(n, "body")->graph;
     b->carried = (size_t)takt_node_int(n, "carried");
@@ -200,7 +200,7 @@ static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body
         b->sequences = (size_t)takt_node_int(n, "sequences");
         b->is_reverse = takt_node_int(n, "reverse") != 0;
         const takt_view *v = &p->step->in[b->carried];
-        b->turns = (size_t)v->dim[axis_of(n, "axes", 0, v->rank)];
+        b->iterations = (size_t)v->dim[axis_of(n, "axes", 0, v->rank)];
     }
     TAKT_TRY(add_ports(p, g, b));
     TAKT_TRY(add_lanes(p, n, g, b));
@@ -211,7 +211,7 @@ static takt_status add_turns(takt_planner *p, const takt_node *n, takt_cuda_body
 static takt_status set_note(takt_planner *p, const takt_cuda_body *b)
 {
     const char *does = b->control == TAKT_CUDA_IF ? "the condition goes to the host, which chooses"
-                                                  : "the host starts every turn of the body";
+                                                  : "the host starts every iteration of the body";
     const takt_step *first = NULL;
     size_t here = 0;
     for (size_t i = 0; i < b->plan_count; i++)
@@ -244,7 +244,7 @@ static takt_status compile(takt_planner *p)
                           .most = p->ctx->limits.trip_count};
     s->body = b;
     TAKT_TRY(add_views(p, n));
-    TAKT_TRY(b->control == TAKT_CUDA_IF ? add_branches(p, n, b) : add_turns(p, n, b));
+    TAKT_TRY(b->control == TAKT_CUDA_IF ? add_branches(p, n, b) : add_iterations(p, n, b));
     p->step->is_driven = true;
     return set_note(p, b);
 }

@@ -67,13 +67,13 @@ static takt_status fill_vector(void *user, const void *from, void *to)
 }
 
 /* Recurrent weights with the units that are multiplied as rows, or back. */
-typedef struct turned {
+typedef struct transposed {
     size_t rows, columns, bytes; /* as stored; of an element */
-} turned;
+} transposed;
 
-static takt_status fill_turned(void *user, const void *from, void *to)
+static takt_status fill_transposed(void *user, const void *from, void *to)
 {
-    const turned *t = user;
+    const transposed *t = user;
     for (size_t i = 0; i < t->rows; i++)
         for (size_t k = 0; k < t->columns; k++)
             memcpy((char *)to + (k * t->rows + i) * t->bytes,
@@ -106,11 +106,11 @@ static takt_status add_r(takt_planner *p, const takt_node *n, const takt_rnn_mat
     char format[FORMAT];
     const size_t wide = m->gates * m->units;
     const bool is_inner = m->r >= TAKT_RNN_INNER;
-    turned *t = takt_planner_get(p, sizeof *t);
+    transposed *t = takt_planner_get(p, sizeof *t);
     size_t index;
     if (t == NULL)
         return TAKT_ERR_MEMORY;
-    *t = (turned){wide, m->units, (size_t)takt_dtype_bits((takt_dtype)r->dtype) / 8};
+    *t = (transposed){wide, m->units, (size_t)takt_dtype_bits((takt_dtype)r->dtype) / 8};
     r->r_row = (int64_t)wide;
     r->r_col = 1;
     if (!m->is_transposed)
@@ -121,10 +121,11 @@ static takt_status add_r(takt_planner *p, const takt_node *n, const takt_rnn_mat
         return add_input(p, n, m->r, &r->r);
     }
     const size_t bytes = wide * m->units * t->bytes;
-    snprintf(format, sizeof format, "turned-%zux%zux%zu", wide, m->units, t->bytes);
-    TAKT_TRY(is_inner ? takt_planner_inner(p, takt_rnn_inner(n, m->r), format, bytes, fill_turned,
-                                           t, &index)
-                      : takt_planner_packed(p, n->in[m->r], format, bytes, fill_turned, t, &index));
+    snprintf(format, sizeof format, "transposed-%zux%zux%zu", wide, m->units, t->bytes);
+    TAKT_TRY(is_inner
+                 ? takt_planner_inner(p, takt_rnn_inner(n, m->r), format, bytes, fill_transposed, t,
+                                      &index)
+                 : takt_planner_packed(p, n->in[m->r], format, bytes, fill_transposed, t, &index));
     r->r = takt_cuda_in(index);
     return TAKT_OK;
 }
@@ -132,7 +133,7 @@ static takt_status add_r(takt_planner *p, const takt_node *n, const takt_rnn_mat
 static takt_cuda_rnn_lane lane_of(const takt_view *v, int axis)
 {
     const takt_rnn_lane lane = takt_rnn_lane_of(v, axis);
-    return (takt_cuda_rnn_lane){lane.turn, lane.row};
+    return (takt_cuda_rnn_lane){lane.iteration, lane.row};
 }
 
 static takt_status add_inputs(takt_planner *p, const takt_node *n, const takt_rnn_match *m,

@@ -120,7 +120,7 @@ takt_status takt_hf_write_rope(const takt_hf_out *o, takt_json_writer *w)
     const double base = takt_hf_out_number(o, "rope.freq_base", 0);
     const double near = takt_hf_out_number(o, "rope.freq_base_swa", 0);
     const double size = size_of_head(o);
-    const double turned = takt_hf_out_number(o, "rope.dimension_count", size);
+    const double rotated = takt_hf_out_number(o, "rope.dimension_count", size);
     const takt_gguf_value *type = takt_hf_out_find(o, "rope.scaling.type");
     const takt_span name =
         type != NULL && type->kind == TAKT_GGUF_STRING ? type->texts[0] : takt_span_of("none");
@@ -129,8 +129,8 @@ takt_status takt_hf_write_rope(const takt_hf_out *o, takt_json_writer *w)
         takt_json_put_real(w, is_neox ? "rotary_emb_base" : "rope_theta", takt_hf_plain(base));
     if (near > 0)
         takt_json_put_real(w, "rope_local_base_freq", takt_hf_plain(near));
-    if (turned > 0 && turned < size)
-        takt_json_put_real(w, is_neox ? "rotary_pct" : "partial_rotary_factor", turned / size);
+    if (rotated > 0 && rotated < size)
+        takt_json_put_real(w, is_neox ? "rotary_pct" : "partial_rotary_factor", rotated / size);
     if (factors != NULL)
         return put_llama3(o, factors, w);
     if (takt_gguf_tensor_find(o->m->g, "rope_factors_long.weight") != NULL)

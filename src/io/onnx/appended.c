@@ -154,9 +154,9 @@ takt_id takt_appended_join(takt_call *c, takt_id first, takt_id rows, int64_t ax
         dims[d] = t.dim[d + 1];
     c->status = takt_dim_make(c->g->dims, TAKT_DIM_MUL, t.dim[0], t.dim[at + 1], &dims[at]);
     const takt_named_attr attr = {"perm", takt_attr_i64s(order, (size_t)t.rank)};
-    const takt_id turned = takt_onnx_op1(c, &takt_op_transpose, rows, 1, &attr);
-    if (c->status != TAKT_OK || turned == TAKT_NONE)
+    const takt_id transposed = takt_onnx_op1(c, &takt_op_transpose, rows, 1, &attr);
+    if (c->status != TAKT_OK || transposed == TAKT_NONE)
         return TAKT_NONE;
-    const takt_id parts[2] = {first, takt_reshape(c->g, turned, dims, (size_t)t.rank - 1)};
+    const takt_id parts[2] = {first, takt_reshape(c->g, transposed, dims, (size_t)t.rank - 1)};
     return parts[1] == TAKT_NONE ? TAKT_NONE : takt_concat(c->g, parts, 2, at);
 }

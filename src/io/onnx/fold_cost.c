@@ -48,7 +48,7 @@ static double children_cost(const takt_node *n)
 }
 
 /* Number of times a node runs its subgraphs, as far as its types tell. */
-static double turns(const takt_graph *g, const takt_node *n)
+static double iterations(const takt_graph *g, const takt_node *n)
 {
     double most = 1;
     if (n->op == &takt_op_loop)
@@ -68,7 +68,7 @@ static double graph_cost(const takt_graph *g)
         const takt_node *n = takt_node_at(g, (takt_id)i);
         cost += own_cost(g, n);
         if ((n->op->traits & TAKT_CONTROL) != 0)
-            cost += turns(g, n) * children_cost(n);
+            cost += iterations(g, n) * children_cost(n);
     }
     return cost;
 }
@@ -80,7 +80,7 @@ bool takt_fold_affords(takt_room *room, const takt_node *n)
     for (uint32_t i = 0; i < n->out_count; i++)
         elements += takt_make_count(&n->type[i]);
     if ((n->op->traits & TAKT_CONTROL) != 0) {
-        double times = turns(room->g, n);
+        double times = iterations(room->g, n);
         if (n->op == &takt_op_loop) /* the trip count is known: all inputs are */
             times = fmin(times, (double)room->facts[n->in[0]].known->i[0]);
         work += fmax(times, 0) * children_cost(n);

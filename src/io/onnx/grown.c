@@ -168,7 +168,7 @@ static takt_status find_room(takt_call *c, const takt_graph *g, takt_dim trips,
 
 /* ---- the axis first, and back ---- */
 
-static takt_id turn(takt_graph *g, takt_id x, int axis, bool is_back)
+static takt_id move_axis(takt_graph *g, takt_id x, int axis, bool is_back)
 {
     int64_t order[TAKT_MAX_RANK];
     if (x == TAKT_NONE || axis == 0)
@@ -199,7 +199,7 @@ takt_id takt_grown_begin(takt_call *c, const takt_grown_one *one, takt_id value,
     t.dim[0] = one->more;
     *rows = takt_onnx_size(c, value, one->axis);
     const takt_id parts[2] = {
-        turn(c->g, value, one->axis, false),
+        move_axis(c->g, value, one->axis, false),
         takt_broadcast(c->g, takt_onnx_scalar(c, t.dtype, 0), t.dim, (size_t)t.rank)};
     return parts[0] != TAKT_NONE && parts[1] != TAKT_NONE ? takt_concat(c->g, parts, 2, 0)
                                                           : TAKT_NONE;
@@ -208,7 +208,7 @@ takt_id takt_grown_begin(takt_call *c, const takt_grown_one *one, takt_id value,
 takt_id takt_grown_end(takt_call *c, const takt_grown_one *one, takt_id room, takt_id rows)
 {
     const takt_dim used = takt_onnx_length(c, rows, takt_onnx_at_most(one->room));
-    return turn(c->g, takt_onnx_sized(c, room, used), one->axis, true);
+    return move_axis(c->g, takt_onnx_sized(c, room, used), one->axis, true);
 }
 
 /* ---- the body ---- */
@@ -284,7 +284,7 @@ static void add_values(const wrapper *w)
     for (size_t i = 0; i < w->grown->count && w->c->status == TAKT_OK; i++) {
         const takt_grown_one *one = &w->grown->at[i];
         w->map[w->in->inputs[2 + one->which].id] =
-            turn(w->g, takt_onnx_sized(w->c, w->rooms[i], one->name), one->axis, true);
+            move_axis(w->g, takt_onnx_sized(w->c, w->rooms[i], one->name), one->axis, true);
     }
 }
 
@@ -310,7 +310,8 @@ static takt_id next_room(const wrapper *w, const takt_grown_one *one)
         rows = w->map[w->in->outputs[1 + one->which].id];
         at = takt_scalar_i64(w->g, 0);
     }
-    const takt_id in[3] = {w->rooms[one - w->grown->at], turn(w->g, rows, one->axis, false), at};
+    const takt_id in[3] = {w->rooms[one - w->grown->at], move_axis(w->g, rows, one->axis, false),
+                           at};
     return takt_graph_call(w->g, &takt_op_update_slice, 3, in, 1,
                            &(takt_named_attr){"axis", takt_attr_i64(0)});
 }

@@ -134,21 +134,21 @@ static takt_id part(takt_call *c, takt_id x, int64_t start, int64_t stop, int64_
     return takt_slice(c->g, x, 3, start, stop, step);
 }
 
-static pair turned(takt_call *c, takt_id a, takt_id b, const takt_turn *t)
+static pair rotated(takt_call *c, takt_id a, takt_id b, const takt_rotation *t)
 {
     takt_graph *g = c->g;
     return (pair){takt_sub(g, takt_mul(g, t->cosine, a), takt_mul(g, t->sine, b)),
                   takt_add(g, takt_mul(g, t->sine, a), takt_mul(g, t->cosine, b))};
 }
 
-takt_id takt_heads_turn(takt_call *c, takt_id x, const takt_turn *t)
+takt_id takt_heads_rotate(takt_call *c, takt_id x, const takt_rotation *t)
 {
     const int64_t width = t->width, half = width / 2;
     if (x == TAKT_NONE || t->cosine == TAKT_NONE || t->sine == TAKT_NONE)
         return TAKT_NONE;
     const int64_t size = takt_type_of(c->g, x)->dim[3];
-    const pair p = t->crossed ? turned(c, part(c, x, 0, width, 2), part(c, x, 1, width, 2), t)
-                              : turned(c, part(c, x, 0, half, 1), part(c, x, half, width, 1), t);
+    const pair p = t->crossed ? rotated(c, part(c, x, 0, width, 2), part(c, x, 1, width, 2), t)
+                              : rotated(c, part(c, x, 0, half, 1), part(c, x, half, width, 1), t);
     takt_id y;
     if (p.real == TAKT_NONE || p.imaginary == TAKT_NONE)
         return TAKT_NONE;

@@ -40,11 +40,11 @@ takt_id takt_heads_attend(takt_call *c, const takt_heads *h);
 /* x [batch, sequence, heads, size] with its first `width` numbers per head rotated by the angles
  * whose cosines and sines are [batch, sequence, 1, width / 2]. `crossed`: the pairs are neighbours
  * instead of halves. */
-typedef struct takt_turn {
+typedef struct takt_rotation {
     takt_id cosine, sine;
     int64_t width;
     bool crossed;
-} takt_turn;
-takt_id takt_heads_turn(takt_call *c, takt_id x, const takt_turn *t);
+} takt_rotation;
+takt_id takt_heads_rotate(takt_call *c, takt_id x, const takt_rotation *t);
 
 #endif

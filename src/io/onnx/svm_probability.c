@@ -103,7 +103,7 @@ static void step(coupling *k, int64_t t)
 static takt_status fill_body(takt_graph *body, const takt_type *p, const takt_type *q)
 {
     const int64_t inner = 1, all[3] = {0, 1, 2};
-    (void)takt_graph_input(body, "turn", &(takt_type){.dtype = TAKT_I64});
+    (void)takt_graph_input(body, "iteration", &(takt_type){.dtype = TAKT_I64});
     (void)takt_graph_input(body, "goes_on", &(takt_type){.dtype = TAKT_BOOL});
     coupling k = {.g = body, .classes = p->dim[1]};
     k.p = takt_graph_input(body, "p", p);

@@ -12,21 +12,22 @@ enum {
     TAKT_CUDA_RNN_TICKETS = 2 /* words of a group: blocks that came to a barrier, and that ended */
 };
 
-/* Elements between turns and between rows of a sequence. */
+/* Elements between iterations and between rows of a sequence. */
 typedef struct takt_cuda_rnn_lane {
-    uint64_t turn, row;
+    uint64_t iteration, row;
 } takt_cuda_rnn_lane;
 
-/* All turns of a layer: rnn_f32_cuda.cu, rnn_f64_cuda.cu. The cell is that of kernel/rnn/rnn.h.
+/* All iterations of a layer: rnn_f32_cuda.cu, rnn_f64_cuda.cu. The cell is that of
+ * kernel/rnn/rnn.h.
  *
  * Blocks form groups, which have rows of the batch to themselves. The `parts` blocks of a group
- * have units to themselves, and exchange the state of all units after every turn. */
+ * have units to themselves, and exchange the state of all units after every iteration. */
 typedef struct takt_cuda_rnn {
     const void *x, *h, *c, *r, *bias, *peephole;                   /* c, bias, peephole: or NULL */
     const uint8_t *live;                                           /* or NULL */
     void *y, *h_out, *c_out;                                       /* y, c_out: or NULL */
     void *start[TAKT_CUDA_RNN_STARTS], *keep[TAKT_CUDA_RNN_KEEPS]; /* or NULL */
-    void *room;        /* states between turns, in the type of computation */
+    void *room;        /* states between iterations, in the type of computation */
     uint32_t *tickets; /* 2 * groups */
     takt_cuda_rnn_lane x_lane, y_lane, live_lane;
     takt_cuda_rnn_lane start_lane[TAKT_CUDA_RNN_STARTS], keep_lane[TAKT_CUDA_RNN_KEEPS];

@@ -1,8 +1,8 @@
 /* launch_rnn.c - how a recurrent layer is cut into blocks.
  *
  * Rows of the batch are independent, so groups of blocks that have them need not wait. Blocks of
- * one group wait for each other in every turn, but each multiplies only its own columns of r, which
- * it may hold in shared memory. */
+ * one group wait for each other in every iteration, but each multiplies only its own columns of r,
+ * which it may hold in shared memory. */
 #include <takt/tensor.h>
 
 #include "kernel/cuda/launch.h"
@@ -65,8 +65,8 @@ static bool set_tiles(takt_cuda_rnn *r, const takt_cuda_block_room *has)
     return false;
 }
 
-/* Microseconds of a turn, on an H200. Only for comparison. */
-static double turn_us(const takt_cuda_rnn *r)
+/* Microseconds of an iteration, on an H200. Only for comparison. */
+static double iteration_us(const takt_cuda_rnn *r)
 {
     const double products = (double)r->rows * r->units * gates_of(r) * r->each;
     const double per_us = r->row_tile == 1 ? 4e4 : 9e4; /* products of a multiprocessor */
@@ -90,7 +90,7 @@ bool takt_cuda_cut_rnn(takt_cuda_rnn *r, const takt_cuda_block_room *has)
             if (!set_tiles(&now, has))
                 continue;
             now.is_staged = shared_of(&now) + staged_of(&now) <= has->shared_bytes;
-            const double us = turn_us(&now);
+            const double us = iteration_us(&now);
             if (best_us < 0 || us < best_us) {
                 best = now;
                 best_us = us;

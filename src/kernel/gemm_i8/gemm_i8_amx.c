@@ -187,24 +187,24 @@ static void columns_of_block(const block *o)
     tiles_of w = {.o = o};
     constants_of(o, &w.f);
     const bool two_panels = o->cols > 16;
-    size_t turn = 0;
+    size_t buffer = 0;
     complete_b(o);
     o->sums[0].count = o->sums[1].count = 0;
     for (size_t i = 0, rows; i < o->rows; i += MR) {
         rows = least(o->rows - i, MR);
         const bool two_rows = rows > ROWS;
-        TILES_CALL(tile_fixed, two_rows, two_panels, &w, i, &o->sums[!turn]);
+        TILES_CALL(tile_fixed, two_rows, two_panels, &w, i, &o->sums[!buffer]);
         if (o->is_direct && rows % ROWS == 0 && o->cols % 16 == 0) {
             int32_t *c = (int32_t *)g->c + (o->row + i) * g->ldc + o->col;
             tiles_store(c, g->ldc * sizeof *c, two_rows, two_panels);
             continue;
         }
-        tile_sums *now = &o->sums[turn];
+        tile_sums *now = &o->sums[buffer];
         tiles_store(now->at, sizeof now->at[0], two_rows, two_panels);
         set_rows(now, i, rows);
-        turn ^= 1;
+        buffer ^= 1;
     }
-    finish_waiting(o, &w.f, &o->sums[!turn], MR);
+    finish_waiting(o, &w.f, &o->sums[!buffer], MR);
     requant_tail(g, o->row, o->col, o->rows, o->cols);
 }
 

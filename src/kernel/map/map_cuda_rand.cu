@@ -37,12 +37,12 @@ DEVICE double uniform(uint32_t dtype, uint32_t bits)
  * and at most an eighth more or less. */
 DEVICE double normal(uint32_t first, uint32_t second, bool is_even)
 {
-    const uint32_t eighth = 1U << 21, quarter = 1U << 22, turned = (second >> 8) + eighth;
+    const uint32_t eighth = 1U << 21, quarter = 1U << 22, shifted = (second >> 8) + eighth;
     const double u = 1.0 - (double)(first >> 8) * 0x1p-24;
     const double angle =
-        1.57079632679489661923 * (((double)(turned % quarter) - (double)eighth) / (double)quarter);
+        1.57079632679489661923 * (((double)(shifted % quarter) - (double)eighth) / (double)quarter);
     const double radius = sqrt(log_f64(u) * -2.0);
-    const uint32_t at = turned / quarter + (is_even ? 1 : 0);
+    const uint32_t at = shifted / quarter + (is_even ? 1 : 0);
     const double wave = at % 2 == 0 ? sin_f64(angle) : cos_f64(angle);
     return radius * (at % 4 < 2 ? wave : -wave);
 }

@@ -51,11 +51,11 @@ typedef struct work {
     size_t next;         /* elements of B from a chunk to the next */
     uint16_t *padded;    /* rows that were copied, with zeros behind them */
     float (*sums)[MR][WIDE];
-    size_t turn; /* of the two sums */
+    size_t buffer; /* of the two sums */
     /* Partial sums, not yet results. */
     const strip *late;
     panel late_panel;
-    size_t late_turn, done;
+    size_t late_buffer, done;
 } work;
 
 /* ---- results ---- */
@@ -97,7 +97,7 @@ INLINE void finish_late(work *w, size_t rows)
     const strip *s = w->late;
     const size_t end = least(w->done + rows, s->count);
     for (; w->done < end; w->done++)
-        finish(w->g, &w->late_panel, w->sums[w->late_turn][s->from[w->done]], s->to[w->done]);
+        finish(w->g, &w->late_panel, w->sums[w->late_buffer][s->from[w->done]], s->to[w->done]);
 }
 
 /* ---- products ---- */
@@ -163,7 +163,7 @@ INLINE void sums_of(work *w, const strip *s, const panel *o, const bool two_rows
 static void multiply(work *w, const strip *s, const panel *o)
 {
     const bool two_rows = s->two_rows, two_panels = o->width == WIDE;
-    float(*sums)[WIDE] = w->sums[w->turn];
+    float(*sums)[WIDE] = w->sums[w->buffer];
     tiles_clear();
     if (w->g->image != NULL)
         TILES_CALL(sums_of_image, two_rows, two_panels, w, s, o);
@@ -174,9 +174,9 @@ static void multiply(work *w, const strip *s, const panel *o)
     tiles_store(sums[0], sizeof sums[0], two_rows, two_panels);
     w->late = s;
     w->late_panel = *o;
-    w->late_turn = w->turn;
+    w->late_buffer = w->buffer;
     w->done = 0;
-    w->turn ^= 1;
+    w->buffer ^= 1;
 }
 
 /* ---- rows ---- */

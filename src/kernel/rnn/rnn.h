@@ -1,8 +1,8 @@
 /* rnn.h - contract of the recurrent cells, families rnn_f32 and rnn_f64.
  *
- * One turn for `rows` sequences and `n` units: from what the inputs and the state before bring to
- * every gate, to the next state. With s[k] = x[k] + (r[k] + bias[k]), or x[k] + r[k] without bias,
- * clip(v) = max(min(v, hi), lo), and a0, a1, ... the activations:
+ * One iteration for `rows` sequences and `n` units: from what the inputs and the state before bring
+ * to every gate, to the next state. With s[k] = x[k] + (r[k] + bias[k]), or x[k] + r[k] without
+ * bias, clip(v) = max(min(v, hi), lo), and a0, a1, ... the activations:
  *
  *   plain   h' = a0(clip(s[0]))
  *   lstm    gates input, forget, cell, output: 0 to 3
@@ -73,7 +73,7 @@ typedef struct takt_rnn_form {
     double cell_lo, cell_hi;
 } takt_rnn_form;
 
-typedef struct takt_rnn_turn {
+typedef struct takt_rnn_args {
     const takt_rnn_form *form;
     size_t rows, n;
     const void *x[TAKT_RNN_GATES], *r[TAKT_RNN_GATES], *bias[TAKT_RNN_GATES];
@@ -86,9 +86,9 @@ typedef struct takt_rnn_turn {
     size_t live_stride;                  /* bytes */
     void *keep[TAKT_RNN_KEEPS];
     size_t keep_stride[TAKT_RNN_KEEPS];
-} takt_rnn_turn;
+} takt_rnn_args;
 
-typedef void takt_rnn_fn(const takt_rnn_turn *t);
+typedef void takt_rnn_fn(const takt_rnn_args *t);
 
 TAKT_KERNEL_FAMILY(rnn_f32, takt_rnn_fn)
 TAKT_KERNEL_FAMILY(rnn_f64, takt_rnn_fn)

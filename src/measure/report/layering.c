@@ -123,12 +123,12 @@ static void arrange(rows *r)
 {
     for (size_t row = 0; row < r->row_count; row++)
         pack(r, row);
-    for (int turn = 0; turn < SORTINGS + MOVES; turn++)
+    for (int sweep = 0; sweep < SORTINGS + MOVES; sweep++)
         for (size_t k = 0; k < r->row_count; k++) {
-            const bool is_down = turn % 2 == 0;
+            const bool is_down = sweep % 2 == 0;
             const size_t row = is_down ? k : r->row_count - 1 - k;
             want(r, row, is_down);
-            if (turn < SORTINGS) {
+            if (sweep < SORTINGS) {
                 takt_sort_pointers((const void **)r->row[row], r->count[row], is_before);
                 pack(r, row);
             } else {

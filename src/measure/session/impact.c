@@ -260,7 +260,7 @@ static takt_status examine(study *s, const takt_plan_options *options)
     TAKT_TRY(try_switches(s, options));
     if (!s->r->is_json) {
         takt_text_add(&s->r->text,
-                      "peak memory before: %s; every row is measured in turns with "
+                      "peak memory before: %s; every row alternates with "
                       "everything on; unused: the plan is the same\n\n",
                       takt_figure_bytes(s->base.peak, a));
         takt_table_print(s->t, &s->r->text);

@@ -158,15 +158,15 @@ static takt_id matrix(takt_bounding *b, const double *from, int64_t rows, int64_
 }
 
 /* The largest factor of a channel's magnitude: [out, in]. `w` is [out, in, 9], f64; its taps are in
- * reverse order if `turns`. */
-static takt_id enlargement(takt_bounding *b, takt_id w, bool turns)
+ * reverse order if `flips`. */
+static takt_id enlargement(takt_bounding *b, takt_id w, bool flips)
 {
     double pairs[TILE * TILE][TAPS * TAPS], back[TILE * TILE][OUT * OUT];
     for (int p = 0; p < TILE; p++)
         for (int q = 0; q < TILE; q++) {
             for (int r = 0; r < TAPS; r++)
                 for (int s = 0; s < TAPS; s++)
-                    pairs[p * TILE + q][turns ? 8 - r * TAPS - s : r * TAPS + s] =
+                    pairs[p * TILE + q][flips ? 8 - r * TAPS - s : r * TAPS + s] =
                         winograd_g[p][r] * winograd_g[q][s];
             for (int i = 0; i < OUT; i++)
                 for (int j = 0; j < OUT; j++)
@@ -208,7 +208,7 @@ static void finish_winograd(takt_bounding *b, const takt_op *op, takt_id rise)
 
 /* There is no formula for interval weights or another channel layout: the pass only creates
  * convolutions with constant weights. */
-static void bound_winograd(takt_bounding *b, const takt_op *op, bool turns)
+static void bound_winograd(takt_bounding *b, const takt_op *op, bool flips)
 {
     takt_graph *g = b->g;
     const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
@@ -223,11 +223,11 @@ static void bound_winograd(takt_bounding *b, const takt_op *op, bool turns)
     if (is_last)
         w = takt_transpose(g, w, (const int64_t[]){0, 3, 1, 2}, 4);
     w = takt_reshape(g, w, (const takt_dim[]){out, in, TAPS * TAPS}, 3);
-    if (turns) {
+    if (flips) {
         w = takt_transpose(g, w, (const int64_t[]){1, 0, 2}, 3);
         out = in;
     }
-    takt_id rise = takt_matmul(g, enlargement(b, w, turns), largest(b, 0), false, false);
+    takt_id rise = takt_matmul(g, enlargement(b, w, flips), largest(b, 0), false, false);
     if (!b->in[1].is_point)
         rise = takt_mul_scalar(g, rise, 64); /* |G| |w| |G'| where signs are not known */
     const takt_dim spread[] = {1, is_last ? 1 : out, 1, is_last ? out : 1};

@@ -25,8 +25,8 @@ struct takt_relaxing {
 typedef struct takt_smooth {
     double (*f)(const takt_node *n, double x);
     double (*slope)(const takt_node *n, double x);
-    double turns[4]; /* where f'' changes its sign, rising */
-    int turn_count;
+    double inflections[4]; /* where f'' changes its sign, rising */
+    int inflection_count;
     bool is_convex_first; /* f' rises before the first inflection point */
     double least;         /* f is defined above this; -INFINITY: everywhere */
 } takt_smooth;

@@ -76,9 +76,10 @@ static double offset(const piece *p, choice c, bool is_above)
     double best = look(p, p->u, c.slope, sign, sign * INFINITY), from = p->l;
     bool rises = p->curve->is_convex_first;
     best = look(p, p->l, c.slope, sign, best);
-    for (int i = 0; i <= p->curve->turn_count; i++, rises = !rises) {
-        const double turn = i < p->curve->turn_count ? p->curve->turns[i] : INFINITY;
-        const double to = fmin(turn, p->u);
+    for (int i = 0; i <= p->curve->inflection_count; i++, rises = !rises) {
+        const double inflection =
+            i < p->curve->inflection_count ? p->curve->inflections[i] : INFINITY;
+        const double to = fmin(inflection, p->u);
         if (!(to > from))
             continue;
         best = look(p, from, c.slope, sign, best);
@@ -93,10 +94,10 @@ static double offset(const piece *p, choice c, bool is_above)
 static int bend(const piece *p)
 {
     bool rises = p->curve->is_convex_first;
-    for (int i = 0; i < p->curve->turn_count; i++, rises = !rises) {
-        if (p->u <= p->curve->turns[i])
+    for (int i = 0; i < p->curve->inflection_count; i++, rises = !rises) {
+        if (p->u <= p->curve->inflections[i])
             return rises ? 1 : -1;
-        if (p->l < p->curve->turns[i])
+        if (p->l < p->curve->inflections[i])
             return 0;
     }
     return rises ? 1 : -1;
@@ -108,12 +109,12 @@ static double excess(const piece *p, double m, double end)
     return slope_at(p, m) - (f_at(p, end) - f_at(p, m)) / (end - m);
 }
 
-/* Where the line through the point at `end` is tangent to f between `far` and `turn`, or a little
- * before; `far` if that line is the chord. */
-static double touching(const piece *p, double end, double far, double turn)
+/* Where the line through the point at `end` is tangent to f between `far` and `inflection`, or a
+ * little before; `far` if that line is the chord. */
+static double touching(const piece *p, double end, double far, double inflection)
 {
-    double a = far, b = turn, at_a = excess(p, far, end), at_b = excess(p, turn, end);
-    const double enough = 0x1p-20 * fabs(turn - far);
+    double a = far, b = inflection, at_a = excess(p, far, end), at_b = excess(p, inflection, end);
+    const double enough = 0x1p-20 * fabs(inflection - far);
     if ((at_b > 0) == (at_a > 0))
         return far;
     const bool is_more = at_a > 0;
@@ -151,11 +152,11 @@ static choice tangent(const piece *p, const double *given, size_t i)
  * area. */
 static choice mixed(const piece *p, bool is_above, choice chord, const double *given, size_t i)
 {
-    double turn = p->curve->turns[0];
+    double inflection = p->curve->inflections[0];
     bool rises = p->curve->is_convex_first;
-    for (int k = 0; k < p->curve->turn_count; k++) {
-        if (p->curve->turns[k] > p->l && p->curve->turns[k] < p->u) {
-            turn = p->curve->turns[k];
+    for (int k = 0; k < p->curve->inflection_count; k++) {
+        if (p->curve->inflections[k] > p->l && p->curve->inflections[k] < p->u) {
+            inflection = p->curve->inflections[k];
             rises = p->curve->is_convex_first == (k % 2 == 0);
             break;
         }
@@ -164,12 +165,12 @@ static choice mixed(const piece *p, bool is_above, choice chord, const double *g
     const bool is_left = rises != is_above;
     const double far = is_left ? p->l : p->u, end = is_left ? p->u : p->l;
     const double middle = 0.5 * (p->l + p->u);
-    const bool is_near = given == NULL && (is_left ? middle < turn : middle > turn);
+    const bool is_near = given == NULL && (is_left ? middle < inflection : middle > inflection);
     const bool is_more = excess(p, far, end) > 0;
     /* The middle is among the valid ones, so where they end does not matter. */
-    const bool is_middle =
-        is_near && is_more != (excess(p, turn, end) > 0) && is_more == (excess(p, middle, end) > 0);
-    const double limit = is_middle ? middle : touching(p, end, far, turn);
+    const bool is_middle = is_near && is_more != (excess(p, inflection, end) > 0) &&
+                           is_more == (excess(p, middle, end) > 0);
+    const double limit = is_middle ? middle : touching(p, end, far, inflection);
     if (limit == far)
         return chord;
     double at = is_left ? fmin(limit, middle) : fmax(limit, middle);

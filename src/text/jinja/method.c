@@ -240,8 +240,8 @@ static takt_jv isdigit_(takt_jrun *r, const takt_jargs *args)
 static takt_jv join(takt_jrun *r, const takt_jargs *args)
 {
     const takt_jv given[2] = {takt_jarg(args, 1, NULL, takt_jv_none()), args->at[0]};
-    const takt_jargs turned = {.at = {given[0], given[1]}, .count = 2, .plain = 2};
-    return takt_jinja_filter(takt_span_of("join"))->run(r, &turned);
+    const takt_jargs swapped = {.at = {given[0], given[1]}, .count = 2, .plain = 2};
+    return takt_jinja_filter(takt_span_of("join"))->run(r, &swapped);
 }
 
 /* {} and {0} and {name}, {{ and }}; nothing else is supported between the braces. */

@@ -10,7 +10,7 @@ enum { MARGIN };
 static const double FAR = 1e18;
 
 /* A column as a row. */
-static takt_id turned(takt_graph *g, takt_id x)
+static takt_id transposed(takt_graph *g, takt_id x)
 {
     static const int64_t perm[] = {1, 0};
     return takt_transpose(g, x, perm, 2);
@@ -24,7 +24,7 @@ static takt_id distances(takt_graph *g, takt_id x)
     const takt_id squares =
         takt_reduce_over(g, &takt_op_reduce_sum, takt_square(g, x), &last, 1, true);
     const takt_id twice = takt_mul_scalar(g, takt_matmul(g, x, x, false, true), 2);
-    const takt_id sum = takt_sub(g, takt_add(g, squares, turned(g, squares)), twice);
+    const takt_id sum = takt_sub(g, takt_add(g, squares, transposed(g, squares)), twice);
     const takt_id least = takt_scalar_like(g, sum, 1e-12);
     return takt_unary(g, &takt_op_sqrt, takt_binary(g, &takt_op_max, sum, least));
 }
@@ -42,7 +42,7 @@ static void build(takt_loss_site *site)
     const takt_id x = takt_widen(g, site->output);
     const takt_named_attr axes = {"axes", takt_attr_i64s(&last, 1)};
     const takt_id column = takt_graph_call(g, &takt_op_unsqueeze, 1, &site->labels, 1, &axes);
-    const takt_id is_same = takt_binary(g, &takt_op_eq, column, turned(g, column));
+    const takt_id is_same = takt_binary(g, &takt_op_eq, column, transposed(g, column));
     const takt_id all = distances(g, x);
     const takt_id none = takt_scalar_like(g, all, 0), beyond = takt_scalar_like(g, all, FAR);
     const takt_id near = takt_reduce_over(g, &takt_op_reduce_max,

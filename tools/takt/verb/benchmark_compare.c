@@ -315,7 +315,7 @@ const takt_verb takt_verb_benchmark_compare = {
     .arg_min = 0,
     .arg_max = 64,
     .about =
-        "Models are run in turns, A B B A, until the verdict is clear: faster, slower, same or\n"
+        "Models run alternately, A B B A, until the verdict is clear: faster, slower, same or\n"
         "inconclusive; every further one is compared with the first. Results were measured apart:\n"
         "where each is of one process, changes below 4 % do not show; measure with\n"
         "--repeat-process for less. Exit status 3: slower than --fail-on allows; 4: not\n"

@@ -157,7 +157,7 @@ static void run_strip(job *j, float *weights, float *slopes, size_t first, size_
                        .a = j->q + first * j->q_row,
                        .a_row = j->q_row,
                        .a_col = 1,
-                       .b = j->own + f->k_turned,
+                       .b = j->own + f->k_transposed,
                        .b_n = a->keys,
                        .c = weights,
                        .ldc = a->keys};
@@ -166,7 +166,7 @@ static void run_strip(job *j, float *weights, float *slopes, size_t first, size_
     g.k = a->value_dim;
     g.a = j->dy + first * j->dy_row;
     g.a_row = j->dy_row;
-    g.b = j->own + f->v_turned;
+    g.b = j->own + f->v_transposed;
     g.c = slopes;
     multiply(j, g);
     slope(j, weights, slopes, first, count, seen);

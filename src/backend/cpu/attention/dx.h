@@ -14,11 +14,11 @@ typedef struct takt_attention_dx {
     takt_rows_dx_f32_fn *softmax_dx;
     takt_reduce_fn *reduce;
     /* Floats from the start of a worker's scratch. */
-    size_t k_turned, v_turned, k_packed; /* k', v' and k as right factors */
-    size_t block_packed;                 /* a block of q or dy as one */
-    size_t weights, slopes;              /* P and D of a block */
-    size_t part;                         /* of dk or dv, of one block */
-    size_t heads;                        /* dk and dv of every head that shares them */
+    size_t k_transposed, v_transposed, k_packed; /* k', v' and k as right factors */
+    size_t block_packed;                         /* a block of q or dy as one */
+    size_t weights, slopes;                      /* P and D of a block */
+    size_t part;                                 /* of dk or dv, of one block */
+    size_t heads;                                /* dk and dv of every head that shares them */
     size_t scratch, end;
 } takt_attention_dx;
 

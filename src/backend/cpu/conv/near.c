@@ -35,7 +35,7 @@ typedef struct facts {
     size_t w;               /* index into step->in */
     bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */
-    bool is_turned;         /* x has channels last, and its copy has them first */
+    bool is_transposed;     /* x has channels last, and its copy has them first */
     size_t pitch;           /* floats from such a line, or from one of x, to the next */
     size_t channel;         /* from one channel to the next */
     size_t position;        /* from one position of a line to the next */
@@ -112,7 +112,7 @@ static void copy_row(const float *from, size_t count, size_t first, float *to, s
 }
 
 /* A row of positions into one row for each channel, with zeros around them. */
-static void turn_row(const facts *f, const float *from, float *to)
+static void transpose_row(const facts *f, const float *from, float *to)
 {
     const takt_conv_shape *s = &f->shape;
     const size_t room = f->channel, first = s->before[2] < room ? s->before[2] : room;
@@ -122,8 +122,8 @@ static void turn_row(const facts *f, const float *from, float *to)
         memset(to + c * room + first + inside, 0, (room - first - inside) * sizeof *to);
     }
     const takt_matrix_at x = {(char *)(uintptr_t)from, (ptrdiff_t)(s->cin * sizeof *from)};
-    const takt_matrix_at turned = {(char *)(to + first), (ptrdiff_t)(room * sizeof *to)};
-    takt_transpose_4(x, turned, s->cin, inside);
+    const takt_matrix_at transposed = {(char *)(to + first), (ptrdiff_t)(room * sizeof *to)};
+    takt_transpose_4(x, transposed, s->cin, inside);
 }
 
 /* Line `y` of the padded sample, where channels are rows of their own if x has them first. */
@@ -134,8 +134,8 @@ static void copy_line(const facts *f, const float *sample, size_t y, float *to)
     const size_t width = s->in[2] * each;
     if (y < s->before[1] || y - s->before[1] >= s->in[1])
         memset(to, 0, f->pitch * sizeof *to);
-    else if (f->is_turned)
-        turn_row(f, sample + (y - s->before[1]) * width, to);
+    else if (f->is_transposed)
+        transpose_row(f, sample + (y - s->before[1]) * width, to);
     else
         for (size_t c = 0; c < rows; c++)
             copy_row(sample + (c * s->in[1] + y - s->before[1]) * width, width, s->before[2] * each,
@@ -281,9 +281,9 @@ static takt_status set_taps(takt_planner *p, facts *f)
 static void choose_lines(facts *f)
 {
     const takt_conv_shape *s = &f->shape;
-    f->is_turned = !f->is_planar && is_thin(s);
-    f->is_copied = f->is_turned || !is_inside(s, 1) || !is_inside(s, 2);
-    const bool has_rows = f->is_planar || f->is_turned; /* for each channel */
+    f->is_transposed = !f->is_planar && is_thin(s);
+    f->is_copied = f->is_transposed || !is_inside(s, 1) || !is_inside(s, 2);
+    const bool has_rows = f->is_planar || f->is_transposed; /* for each channel */
     const size_t width = f->is_copied ? extent(s, 2, s->out[2]) : s->in[2];
     f->position = has_rows ? 1 : s->cin;
     f->channel = !has_rows ? 1 : f->is_copied ? width : s->in[1] * width;

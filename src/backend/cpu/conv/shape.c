@@ -70,10 +70,10 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node)
     return s;
 }
 
-takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s)
+takt_conv_shape takt_conv_shape_flipped(const takt_conv_shape *s)
 {
     takt_conv_shape t = *s;
-    t.is_turned = true;
+    t.is_flipped = true;
     t.cin = s->cout;
     t.cout = s->cin;
     t.positions = s->area;

@@ -24,7 +24,7 @@ typedef struct takt_conv_shape {
     size_t x_sample, x_at[3], x_channel;
     size_t y_sample, y_position, y_channel;
     size_t w_out, w_tap, w_in;
-    bool is_turned; /* tap t of the weights lies where tap taps - 1 - t would */
+    bool is_flipped; /* tap t of the weights lies where tap taps - 1 - t would */
 } takt_conv_shape;
 
 /* Of a conv, conv_dx or conv_dw node, or Winograd's forms of them; all sizes are known to fit
@@ -34,7 +34,7 @@ takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
 /* The convolution of dy with rotated weights that is the gradient of `s` by x. Of one group,
  * without stride and dilation, with less padding before each axis than the kernel has taps on it.
  */
-takt_conv_shape takt_conv_shape_turned(const takt_conv_shape *s);
+takt_conv_shape takt_conv_shape_flipped(const takt_conv_shape *s);
 
 /* One channel in, one out, channels last, f32: the case of the depthwise step. */
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);

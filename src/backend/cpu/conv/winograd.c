@@ -53,7 +53,7 @@ static void transform(const takt_conv_shape *s, const float *w, size_t count, fl
     for (size_t k = 0; k < TAPS; k++)
         for (size_t i = 0; i < SIDE; i++)
             g[k * SIDE + i] =
-                i < count ? (double)w[i * s->w_out + (s->is_turned ? TAPS - 1 - k : k) * s->w_tap]
+                i < count ? (double)w[i * s->w_out + (s->is_flipped ? TAPS - 1 - k : k) * s->w_tap]
                           : 0;
     for (size_t j = 0; j < 3; j++)
         times_g(g + j * SIDE, 3 * SIDE, half + j * SIDE, 3 * SIDE);

@@ -322,7 +322,7 @@ int takt_rnn_sequence_axis(const takt_node *scan, int input)
 
 takt_rnn_lane takt_rnn_lane_of(const takt_view *v, int axis)
 {
-    return (takt_rnn_lane){.turn = (size_t)v->stride[axis],
+    return (takt_rnn_lane){.iteration = (size_t)v->stride[axis],
                            .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
 }
 

@@ -21,20 +21,20 @@ static char *shared(const takt_task *t, size_t at)
 
 /* ---- state ---- */
 
-/* Where the state after iteration `turn` is; the last one is the step's result. */
-static char *state_after(const call *c, size_t turn)
+/* Where the state after an iteration is; the last one is the step's result. */
+static char *state_after(const call *c, size_t iteration)
 {
     const takt_rnn_facts *f = c->f;
-    const size_t which = (f->length - 1 - turn) % 2;
+    const size_t which = (f->length - 1 - iteration) % 2;
     if (which == 0 && !takt_rnn_widens(f))
         return takt_view_data(c->t, &c->s->out[f->m.h_out]);
     return shared(c->t, f->state_at[which]);
 }
 
-static const char *state_before(const call *c, size_t turn)
+static const char *state_before(const call *c, size_t iteration)
 {
-    if (turn > 0)
-        return state_after(c, turn - 1);
+    if (iteration > 0)
+        return state_after(c, iteration - 1);
     return takt_rnn_widens(c->f) ? shared(c->t, c->f->state_at[c->f->length % 2])
                                  : takt_view_data(c->t, &c->s->in[c->f->m.h]);
 }
@@ -97,9 +97,9 @@ void takt_rnn_after(const takt_step *s, const takt_task *t)
 
 /* ---- one iteration ---- */
 
-/* Rows [row, row + rows) of block `block` in half `half` of iteration `turn`. */
+/* Rows [row, row + rows) of block `block` in half `half` of an iteration. */
 typedef struct piece {
-    size_t turn, half, block, row, rows;
+    size_t iteration, half, block, row, rows;
     size_t first, n; /* units */
 } piece;
 
@@ -150,24 +150,25 @@ static void multiply(const call *c, const piece *p, const char *state, char *res
 }
 
 /* The element of the sequences that belongs to the iteration. */
-static size_t element_of(const takt_rnn_facts *f, size_t turn)
+static size_t element_of(const takt_rnn_facts *f, size_t iteration)
 {
-    return f->reverse ? f->length - 1 - turn : turn;
+    return f->reverse ? f->length - 1 - iteration : iteration;
 }
 
 /* Inputs of the gates: in place, or widened in the task's own memory. */
-static void set_x(const call *c, const piece *p, takt_rnn_turn *turn)
+static void set_x(const call *c, const piece *p, takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
     const takt_rnn_product *product = &f->product[p->half];
-    const char *x = (const char *)takt_view_data(c->t, &c->s->in[f->m.x]) +
-                    f->size * (element_of(f, p->turn) * f->x.turn + p->row * f->x.row + p->first);
+    const char *x =
+        (const char *)takt_view_data(c->t, &c->s->in[f->m.x]) +
+        f->size * (element_of(f, p->iteration) * f->x.iteration + p->row * f->x.row + p->first);
     char *own = (char *)c->t->scratch_own + f->x_at;
-    turn->x_stride = takt_rnn_widens(f) ? product->count * p->n : f->x.row;
+    args->x_stride = takt_rnn_widens(f) ? product->count * p->n : f->x.row;
     for (size_t k = 0; k < product->count; k++) {
         const int gate = product->gates[k];
         const char *from = x + f->size * (size_t)f->m.gate[gate] * f->m.units;
-        turn->x[gate] = takt_rnn_widens(f) ? own + f->wide * k * p->n : from;
+        args->x[gate] = takt_rnn_widens(f) ? own + f->wide * k * p->n : from;
         for (size_t i = 0; takt_rnn_widens(f) && i < p->rows; i++)
             takt_rnn_widen(f, own + f->wide * (i * product->count + k) * p->n,
                            from + f->size * i * f->x.row, p->n);
@@ -179,23 +180,23 @@ static const char *vector_of(const call *c, int input, size_t at)
     return takt_rnn_widens(c->f) ? shared(c->t, at) : takt_view_data(c->t, &c->s->in[input]);
 }
 
-static void set_vectors(const call *c, const piece *p, takt_rnn_turn *turn)
+static void set_vectors(const call *c, const piece *p, takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
     const takt_rnn_product *product = &f->product[p->half];
     for (size_t k = 0; f->m.bias >= 0 && k < product->count; k++) {
         const int gate = product->gates[k];
-        turn->bias[gate] = vector_of(c, f->m.bias, f->bias_at) +
+        args->bias[gate] = vector_of(c, f->m.bias, f->bias_at) +
                            f->wide * ((size_t)f->m.gate[gate] * f->m.units + p->first);
     }
     for (int k = 0; f->m.peephole >= 0 && k < TAKT_RNN_PEEPHOLES; k++)
         if (f->m.eye[k] >= 0)
-            turn->peephole[k] = vector_of(c, f->m.peephole, f->peephole_at) +
+            args->peephole[k] = vector_of(c, f->m.peephole, f->peephole_at) +
                                 f->wide * ((size_t)f->m.eye[k] * f->m.units + p->first);
     if (f->m.live >= 0)
-        turn->live = (const unsigned char *)takt_view_data(c->t, &c->s->in[f->m.live]) +
-                     element_of(f, p->turn) * f->live.turn + p->row * f->live.row;
-    turn->live_stride = f->live.row;
+        args->live = (const unsigned char *)takt_view_data(c->t, &c->s->in[f->m.live]) +
+                     element_of(f, p->iteration) * f->live.iteration + p->row * f->live.row;
+    args->live_stride = f->live.row;
 }
 
 /* Where the first unit of the first row of scanned result `result` is. */
@@ -203,7 +204,8 @@ static char *scanned_at(const call *c, const piece *p, int result, const takt_rn
 {
     const takt_rnn_facts *f = c->f;
     return (char *)takt_view_data(c->t, &c->s->out[result]) +
-           f->size * (element_of(f, p->turn) * lane->turn + p->row * lane->row + p->first);
+           f->size *
+               (element_of(f, p->iteration) * lane->iteration + p->row * lane->row + p->first);
 }
 
 static char *own_keep(const call *c, size_t k)
@@ -213,22 +215,22 @@ static char *own_keep(const call *c, size_t k)
 }
 
 /* Inputs and outputs of an iteration; its two halves hand over the values in between. */
-static void set_state(const call *c, const piece *p, takt_rnn_turn *turn)
+static void set_state(const call *c, const piece *p, takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
     const size_t at = f->wide * (p->row * f->m.units + p->first);
     const bool is_first_half = f->halves == 2 && p->half == 0;
-    turn->stride = f->m.units;
-    turn->h = state_before(c, p->turn) + at;
-    turn->h_next = (is_first_half ? shared(c->t, f->reset_at) : state_after(c, p->turn)) + at;
+    args->stride = f->m.units;
+    args->h = state_before(c, p->iteration) + at;
+    args->h_next = (is_first_half ? shared(c->t, f->reset_at) : state_after(c, p->iteration)) + at;
     if (f->m.c >= 0)
-        turn->c = turn->c_next = cell_of(c) + at;
+        args->c = args->c_next = cell_of(c) + at;
     else if (f->halves == 2)
-        turn->c = turn->c_next = shared(c->t, f->update_at) + at;
+        args->c = args->c_next = shared(c->t, f->update_at) + at;
     if (f->m.y >= 0 && !is_first_half) {
-        turn->y = takt_rnn_widens(f) ? (char *)c->t->scratch_own + f->y_at
+        args->y = takt_rnn_widens(f) ? (char *)c->t->scratch_own + f->y_at
                                      : scanned_at(c, p, f->m.y, &f->y);
-        turn->y_stride = takt_rnn_widens(f) ? p->n : f->y.row;
+        args->y_stride = takt_rnn_widens(f) ? p->n : f->y.row;
     }
 }
 
@@ -251,33 +253,33 @@ static void give_starts(const call *c, const piece *p)
     const takt_rnn_facts *f = c->f;
     const size_t at = f->wide * (p->row * f->m.units + p->first);
     if (f->m.start[0] >= 0)
-        give(c, p, f->m.start[0], &f->start[0], state_before(c, p->turn) + at, f->m.units);
+        give(c, p, f->m.start[0], &f->start[0], state_before(c, p->iteration) + at, f->m.units);
     if (f->m.start[1] >= 0)
         give(c, p, f->m.start[1], &f->start[1], cell_of(c) + at, f->m.units);
 }
 
 /* Destinations of the kept values that this half of the iteration computes. */
-static void set_keeps(const call *c, const piece *p, takt_rnn_turn *turn)
+static void set_keeps(const call *c, const piece *p, takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
     for (size_t k = 0; k < TAKT_RNN_KEEPS; k++) {
         const bool is_here = f->halves == 1 || (k == 2) == (p->half == 1);
         if (f->m.keep[k] < 0 || !is_here)
             continue;
-        turn->keep[k] =
+        args->keep[k] =
             takt_rnn_widens(f) ? own_keep(c, k) : scanned_at(c, p, f->m.keep[k], &f->keep[k]);
-        turn->keep_stride[k] = takt_rnn_widens(f) ? p->n : f->keep[k].row;
+        args->keep_stride[k] = takt_rnn_widens(f) ? p->n : f->keep[k].row;
     }
 }
 
-static void give_narrowed(const call *c, const piece *p, const takt_rnn_turn *turn)
+static void give_narrowed(const call *c, const piece *p, const takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
-    if (turn->y != NULL)
-        give(c, p, f->m.y, &f->y, turn->y, p->n);
+    if (args->y != NULL)
+        give(c, p, f->m.y, &f->y, args->y, p->n);
     for (size_t k = 0; k < TAKT_RNN_KEEPS; k++)
-        if (turn->keep[k] != NULL)
-            give(c, p, f->m.keep[k], &f->keep[k], turn->keep[k], p->n);
+        if (args->keep[k] != NULL)
+            give(c, p, f->m.keep[k], &f->keep[k], args->keep[k], p->n);
 }
 
 static void run_piece(const call *c, const piece *p)
@@ -285,26 +287,27 @@ static void run_piece(const call *c, const piece *p)
     const takt_rnn_facts *f = c->f;
     const takt_rnn_product *product = &f->product[p->half];
     char *result = (char *)c->t->scratch_own + f->result_at;
-    takt_rnn_turn turn = {.form = &f->form[p->half], .rows = p->rows, .n = p->n};
-    multiply(c, p, p->half == 0 ? state_before(c, p->turn) : shared(c->t, f->reset_at), result);
-    turn.r_stride = product->count * p->n;
+    takt_rnn_args args = {.form = &f->form[p->half], .rows = p->rows, .n = p->n};
+    multiply(c, p, p->half == 0 ? state_before(c, p->iteration) : shared(c->t, f->reset_at),
+             result);
+    args.r_stride = product->count * p->n;
     for (size_t k = 0; k < product->count; k++)
-        turn.r[product->gates[k]] = result + f->wide * k * p->n;
-    set_x(c, p, &turn);
-    set_vectors(c, p, &turn);
-    set_state(c, p, &turn);
-    set_keeps(c, p, &turn);
+        args.r[product->gates[k]] = result + f->wide * k * p->n;
+    set_x(c, p, &args);
+    set_vectors(c, p, &args);
+    set_state(c, p, &args);
+    set_keeps(c, p, &args);
     if (p->half == 0)
         give_starts(c, p);
-    f->cell(&turn);
+    f->cell(&args);
     if (takt_rnn_widens(f))
-        give_narrowed(c, p, &turn);
+        give_narrowed(c, p, &args);
 }
 
 static void run_blocks(const call *c, size_t step, size_t first, size_t end)
 {
     const takt_rnn_facts *f = c->f;
-    piece p = {.turn = step / f->halves, .half = step % f->halves};
+    piece p = {.iteration = step / f->halves, .half = step % f->halves};
     for (p.block = first; p.block < end; p.block++) {
         p.first = p.block * f->block;
         p.n = f->m.units - p.first < f->block ? f->m.units - p.first : f->block;
@@ -344,7 +347,7 @@ static bool goes_on(void *user, size_t step)
         return true;
     if (takt_crew_stop(c->crew)) {
         takt_error_set(x->error, is_cancelled ? TAKT_E_CANCELLED : TAKT_E_DEADLINE,
-                       "%s at turn %zu of %zu of %s",
+                       "%s at iteration %zu of %zu of %s",
                        is_cancelled ? "the run was cancelled" : "the deadline passed",
                        step / c->f->halves + 1, c->f->length, c->s->name);
         takt_fault_merge(c->t->fault, &(takt_fault){.index = 0});

@@ -3,7 +3,7 @@
  * Units are cut into blocks. An iteration of a block is one product of the state with the columns
  * of R that belong to the block, all gates side by side, and the cell's arithmetic on the result
  * while it is hot. Threads share the rows of the batch, which have nothing to do with each other,
- * or the blocks, and then wait for each other after every turn (crew.h).
+ * or the blocks, and then wait for each other after every iteration (crew.h).
  */
 #ifndef TAKT_BACKEND_CPU_RNN_RUN_H
 #define TAKT_BACKEND_CPU_RNN_RUN_H

@@ -55,8 +55,9 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair)
     const float *v = (const float *)takt_view_data(t, &s->in[V]) + v_at;
     float *own = t->scratch_own, *dk = (float *)takt_view_data(t, &s->out[K]) + k_at;
     float *dv = (float *)takt_view_data(t, &s->out[V]) + v_at;
-    takt_attention_pack_rows(a, (matrix){k, a->dim, a->keys, 1, k_row}, 0, own + f->k_turned);
-    takt_attention_pack_rows(a, (matrix){v, a->value_dim, a->keys, 1, v_row}, 0, own + f->v_turned);
+    takt_attention_pack_rows(a, (matrix){k, a->dim, a->keys, 1, k_row}, 0, own + f->k_transposed);
+    takt_attention_pack_rows(a, (matrix){v, a->value_dim, a->keys, 1, v_row}, 0,
+                             own + f->v_transposed);
     takt_attention_pack_rows(a, (matrix){k, a->keys, a->dim, k_row, 1}, 0, own + f->k_packed);
     for (size_t g = 0; g < a->group; g++) {
         const size_t row = b * a->queries * a->heads + at * a->group + g;
@@ -127,8 +128,8 @@ static void lay_out(facts *f, const takt_gemm_f32_info *info)
     const takt_panels p = a->panels;
     const size_t wide = a->dim > a->value_dim ? a->dim : a->value_dim;
     const bool has_parts = a->queries > BLOCK;
-    f->k_turned = place(&f->end, takt_panels_columns(p, a->keys) * a->dim);
-    f->v_turned = place(&f->end, takt_panels_columns(p, a->keys) * a->value_dim);
+    f->k_transposed = place(&f->end, takt_panels_columns(p, a->keys) * a->dim);
+    f->v_transposed = place(&f->end, takt_panels_columns(p, a->keys) * a->value_dim);
     f->k_packed = place(&f->end, takt_panels_columns(p, a->dim) * a->keys);
     f->block_packed = place(&f->end, takt_panels_columns(p, wide) * a->block);
     f->weights = place(&f->end, a->block * a->keys);

@@ -40,7 +40,7 @@ SMALL(small_16, uint16_t)
 SMALL(small_32, uint32_t)
 SMALL(small_64, uint64_t)
 
-#define TURNS(name, type)                                                                          \
+#define INTERLEAVE(name, type)                                                                     \
     static void name(const type *restrict a, const type *restrict b, type *restrict to, size_t n)  \
     {                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -48,9 +48,9 @@ SMALL(small_64, uint64_t)
             to[2 * i + 1] = b[i];                                                                  \
         }                                                                                          \
     }
-TURNS(turns_16, uint16_t)
-TURNS(turns_32, uint32_t)
-TURNS(turns_64, uint64_t)
+INTERLEAVE(interleave_16, uint16_t)
+INTERLEAVE(interleave_32, uint32_t)
+INTERLEAVE(interleave_64, uint64_t)
 
 static void small_piece(const facts *f, const part *p, const void *from, size_t n)
 {
@@ -63,7 +63,7 @@ static void small_piece(const facts *f, const part *p, const void *from, size_t 
 }
 
 /* Rows [first, end) of two inputs of one element each; false: not this case. */
-static bool turns(const takt_step *s, const takt_task *t, const part *p)
+static bool interleave(const takt_step *s, const takt_task *t, const part *p)
 {
     const facts *f = s->data;
     if (s->in_count != 2 || f->piece[0] != 1 || f->piece[1] != 1)
@@ -77,16 +77,16 @@ static bool turns(const takt_step *s, const takt_task *t, const part *p)
                               (char *)to + 2 * first, n);
         break;
     case 16:
-        turns_16((const uint16_t *)a + first, (const uint16_t *)b + first,
-                 (uint16_t *)to + 2 * first, n);
+        interleave_16((const uint16_t *)a + first, (const uint16_t *)b + first,
+                      (uint16_t *)to + 2 * first, n);
         break;
     case 32:
-        turns_32((const uint32_t *)a + first, (const uint32_t *)b + first,
-                 (uint32_t *)to + 2 * first, n);
+        interleave_32((const uint32_t *)a + first, (const uint32_t *)b + first,
+                      (uint32_t *)to + 2 * first, n);
         break;
     default:
-        turns_64((const uint64_t *)a + first, (const uint64_t *)b + first,
-                 (uint64_t *)to + 2 * first, n);
+        interleave_64((const uint64_t *)a + first, (const uint64_t *)b + first,
+                      (uint64_t *)to + 2 * first, n);
         break;
     }
     return true;
@@ -103,7 +103,7 @@ static void run_small(const takt_step *s, const takt_task *t)
     for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
         n = end - first < block ? end - first : block;
         part p = {.to = to, .first = first, .end = first + n};
-        if (turns(s, t, &p))
+        if (interleave(s, t, &p))
             continue;
         for (size_t k = 0; k < s->in_count; p.at += f->piece[k++])
             small_piece(f, &p, takt_view_data(t, &s->in[k]), f->piece[k]);

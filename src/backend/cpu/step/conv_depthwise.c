@@ -11,7 +11,7 @@
 enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */
     BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay near as they are */
-    TURN_MIN = 2,            /* lines of outputs at a time at least */
+    LINES_MIN = 2,           /* lines of outputs at a time at least */
     TWICE = 8                /* at most one in this many lines is computed twice */
 };
 
@@ -23,7 +23,7 @@ typedef struct facts {
     takt_panels panels;
     size_t w;               /* index into step->in */
     takt_cpu_lines lines;   /* the depthwise convolution, and what follows it */
-    size_t turn;            /* lines of outputs at a time */
+    size_t lines_at_once;   /* of outputs */
     size_t slots;           /* lines of the ring */
     size_t ring, registers; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
@@ -154,7 +154,7 @@ static void run(const takt_step *s, const takt_task *t)
         const size_t plane = c->out[1] - row % c->out[1];
         size_t first, last;
         d.lines = end - row < plane ? end - row : plane;
-        d.lines = d.lines < f->turn ? d.lines : f->turn;
+        d.lines = d.lines < f->lines_at_once ? d.lines : f->lines_at_once;
         find_span(c, row, d.lines, &first, &last);
         make_lines(s, t, first > made ? first : made, last);
         made = last > made ? last : made;
@@ -185,15 +185,15 @@ static takt_status add_operands(takt_planner *p, facts *f)
 }
 
 /* As many lines at a time as the ring has room for. */
-static void choose_turn(facts *f)
+static void choose_lines(facts *f)
 {
     const takt_conv_shape *c = &f->lines.shape;
     const size_t line = f->shape.in[2] * f->shape.cout * sizeof(float);
-    size_t turn = TAKT_DEPTHWISE_LINES - 1;
-    while (turn > TURN_MIN && ((turn - 1) * c->stride[1] + c->kernel[1]) * line > RING_BYTES)
-        turn--;
-    f->turn = turn;
-    f->slots = (turn - 1) * c->stride[1] + c->kernel[1];
+    size_t lines = TAKT_DEPTHWISE_LINES - 1;
+    while (lines > LINES_MIN && ((lines - 1) * c->stride[1] + c->kernel[1]) * line > RING_BYTES)
+        lines--;
+    f->lines_at_once = lines;
+    f->slots = (lines - 1) * c->stride[1] + c->kernel[1];
 }
 
 static size_t kernel_bytes(const facts *f, const takt_gemm_f32_info *info)
@@ -228,7 +228,7 @@ static takt_status compile_halves(takt_planner *p, facts *f, const takt_group *w
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
     f->lines.shape = takt_conv_shape_of(p->graph, second.nodes[0]);
-    choose_turn(f);
+    choose_lines(f);
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_inner(p, f->shape.cout, &f->end));
     f->ring = kernel_bytes(f, info);

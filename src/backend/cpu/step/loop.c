@@ -27,36 +27,36 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_loop ? NULL : "";
 }
 
-static void bind_turn(const takt_step *s, const takt_task *t, const takt_child_room *room,
-                      counter *c)
+static void bind_iteration(const takt_step *s, const takt_task *t, const takt_child_room *room,
+                           counter *c)
 {
     const facts *f = s->data;
-    const size_t turn = (size_t)c->number;
+    const size_t iteration = (size_t)c->number;
     room->out[0] = &c->condition[1];
     for (size_t i = 0; i < f->carried_count; i++)
-        room->out[1 + i] = takt_carried_target(&f->carried[i], s, t, turn);
+        room->out[1 + i] = takt_carried_target(&f->carried[i], s, t, iteration);
     for (size_t i = f->carried_count; i < s->out_count; i++)
-        room->out[1 + i] =
-            takt_lane_open(&f->lanes[i - f->carried_count], t, takt_view_data(t, &s->out[i]), turn);
+        room->out[1 + i] = takt_lane_open(&f->lanes[i - f->carried_count], t,
+                                          takt_view_data(t, &s->out[i]), iteration);
 }
 
 /* One iteration; false if it failed. */
-static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *room, counter *c)
+static bool iterate(const takt_step *s, const takt_task *t, const takt_child_room *room, counter *c)
 {
     const facts *f = s->data;
     if ((uint64_t)c->number >= f->most) {
         takt_child_fail(&f->body, t, TAKT_E_TRIP_COUNT,
-                        "loop: more turns than limits.trip_count allows", f->most);
+                        "loop: more iterations than limits.trip_count allows", f->most);
         return false;
     }
     for (size_t i = f->carried_count; i < s->out_count; i++)
         if ((size_t)c->number >= f->lanes[i - f->carried_count].size) {
             takt_child_fail(&f->body, t, TAKT_E_TRIP_COUNT,
-                            "loop: a turn does not fit the length of the scanned results",
+                            "loop: an iteration does not fit the length of the scanned results",
                             (uint64_t)c->number);
             return false;
         }
-    bind_turn(s, t, room, c);
+    bind_iteration(s, t, room, c);
     if (!takt_child_run(&f->body, room, t))
         return false;
     for (size_t i = 0; i < f->carried_count; i++)
@@ -90,7 +90,7 @@ static void run(const takt_step *s, const takt_task *t)
     if (!takt_child_begin(&f->body, t))
         return;
     for (; is_good && c->number < trip && c->condition[0] != 0; c->number++)
-        is_good = turn(s, t, &room, c);
+        is_good = iterate(s, t, &room, c);
     takt_child_end(&f->body);
     if (!is_good)
         return;

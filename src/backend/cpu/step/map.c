@@ -181,7 +181,7 @@ static takt_status compile(takt_planner *p)
     s->task_count = takt_cpu_tasks(p, flops, bytes, (m->count + TAKT_MAP_TILE - 1) / TAKT_MAP_TILE);
     s->task_count = longer_tasks(p, s->task_count, flops, moved);
     if (s->task_count == 1)
-        s->task_count = takt_cpu_turns(p, moved, m->count / TAKT_MAP_TILE);
+        s->task_count = takt_cpu_reversible_parts(p, moved, m->count / TAKT_MAP_TILE);
     return TAKT_OK;
 }
 

@@ -45,10 +45,10 @@ static void normal(const facts *f, const uint32_t *words, double *to, size_t n)
     const uint32_t eighth = UINT32_C(1) << 21, quarter = UINT32_C(1) << 22;
     const size_t pairs = (n + 1) / 2;
     for (size_t j = 0; j < pairs; j++) {
-        const uint32_t turned = (words[2 * j + 1] >> 8) + eighth;
+        const uint32_t shifted = (words[2 * j + 1] >> 8) + eighth;
         radius[j] = 1 - takt_philox_uniform(words[2 * j]); /* in (0, 1] */
         angle[j] = 1.57079632679489661923 *
-                   (((double)(turned % quarter) - (double)eighth) / (double)quarter);
+                   (((double)(shifted % quarter) - (double)eighth) / (double)quarter);
     }
     f->log(radius, (const void *[]){radius}, full, pairs, NULL);
     for (size_t j = 0; j < pairs; j++)

@@ -326,7 +326,7 @@ static takt_status compile(takt_planner *p)
             takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (chunks + 3) / 4);
         if (p->step->task_count == 1)
             p->step->task_count =
-                takt_cpu_turns(p, work * (double)bytes_of(f->from), (chunks + 3) / 4);
+                takt_cpu_reversible_parts(p, work * (double)bytes_of(f->from), (chunks + 3) / 4);
         return TAKT_OK;
     }
     p->step->task_count =

@@ -1,7 +1,8 @@
 /* rnn.c - recurrent cells: a scan whose body is a plain, LSTM or GRU cell, as one loop.
  *
  * The product of all inputs with their weights is a step before this one. Here R is packed when the
- * plan is made, or once at the start of the step; the bits are those of the body run turn by turn.
+ * plan is made, or once at the start of the step; the bits are those of the body run iteration by
+ * iteration.
  */
 #include "backend/cpu/rnn/run.h"
 
@@ -166,7 +167,7 @@ static void add_gate(takt_rnn_product *p, int gate)
     p->gates[p->count++] = gate;
 }
 
-/* Which gates each half of a turn multiplies. */
+/* Which gates each half of an iteration multiplies. */
 static void set_halves(takt_rnn_facts *f)
 {
     f->halves = f->m.form.kind == TAKT_RNN_GRU_RESET ? 2 : 1;
@@ -208,23 +209,23 @@ static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
 }
 
 /* Rows have nothing to do with each other; but few of them would read all of R each, where parts of
- * the units read only their own. That costs a meeting after every turn. */
+ * the units read only their own. That costs a meeting after every iteration. */
 static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 {
     enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as this many operations */
-    const double turns = (double)f->length, units = (double)f->m.units;
+    const double iterations = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
     const double bytes = units * units * gates * (double)f->wide;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const double work = product + GATE * cell;
-    const size_t tasks = takt_cpu_tasks(p, turns * work, turns * bytes, threads);
+    const size_t tasks = takt_cpu_tasks(p, iterations * work, iterations * bytes, threads);
     const size_t most = (f->m.units + 7) / 8;
-    p->step->cost.flops = turns * (product + 15 * cell);
+    p->step->cost.flops = iterations * (product + 15 * cell);
     f->parts = 1;
     if (tasks == 1)
         return;
-    if (f->m.batch < tasks * ROWS_ENOUGH && turns * 2 * (double)threads < 1e9) {
+    if (f->m.batch < tasks * ROWS_ENOUGH && iterations * 2 * (double)threads < 1e9) {
         const size_t crew = threads < TAKT_CREW_MOST ? threads : TAKT_CREW_MOST;
         f->parts = takt_cpu_tasks(p, work, bytes, crew < most ? crew : most);
     }

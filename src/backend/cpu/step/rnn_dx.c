@@ -17,7 +17,7 @@ enum { ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
 
 /* Where a tensor of [iterations, rows] lies; elements. */
 typedef struct lane {
-    size_t turn, row;
+    size_t iteration, row;
 } lane;
 
 typedef struct facts {
@@ -86,16 +86,16 @@ static void before(const takt_step *s, const takt_task *t)
 /* Where row `row` of element `at` of a sequence begins. */
 static float *place(const takt_task *t, const takt_view *v, const lane *l, size_t at, size_t row)
 {
-    return (float *)takt_view_data(t, v) + at * l->turn + row * l->row;
+    return (float *)takt_view_data(t, v) + at * l->iteration + row * l->row;
 }
 
 /* Gradients of the state and of the cell before an iteration, and after it. */
-static void set_carried(const facts *f, const takt_step *s, const takt_task *t, size_t turn,
+static void set_carried(const facts *f, const takt_step *s, const takt_task *t, size_t iteration,
                         takt_rnn_dx_f32 *x)
 {
     const bool is_gru = f->m.kind == TAKT_RNN_DX_GRU;
     float *next = takt_view_data(t, &s->out[is_gru ? f->m.dh_out : f->m.dc_out]);
-    if (turn == 0) {
+    if (iteration == 0) {
         x->dh = takt_view_data(t, &s->in[f->m.dh]);
         x->dc = is_gru ? NULL : takt_view_data(t, &s->in[f->m.dc]);
     } else {
@@ -108,11 +108,11 @@ static void set_carried(const facts *f, const takt_step *s, const takt_task *t, 
 }
 
 /* Rows [row, row + rows) of an iteration. */
-static void run_cell(const facts *f, const takt_step *s, const takt_task *t, size_t turn,
+static void run_cell(const facts *f, const takt_step *s, const takt_task *t, size_t iteration,
                      takt_rnn_dx_f32 *x, size_t row)
 {
-    const size_t at = f->reverse ? f->length - 1 - turn : turn, units = f->m.units;
-    set_carried(f, s, t, turn, x);
+    const size_t at = f->reverse ? f->length - 1 - iteration : iteration, units = f->m.units;
+    set_carried(f, s, t, iteration, x);
     const float **const moved[] = {&x->dh, &x->more, &x->dc};
     for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
         *moved[i] = *moved[i] != NULL ? *moved[i] + row * units : NULL;
@@ -148,10 +148,10 @@ static void multiply(const facts *f, const takt_task *t, const takt_rnn_dx_f32 *
     f->gemm(&g);
 }
 
-static void run_turn(const facts *f, const takt_step *s, const takt_task *t, size_t turn,
-                     const size_t range[2])
+static void run_iteration(const facts *f, const takt_step *s, const takt_task *t, size_t iteration,
+                          const size_t range[2])
 {
-    const size_t at = f->reverse ? f->length - 1 - turn : turn;
+    const size_t at = f->reverse ? f->length - 1 - iteration : iteration;
     takt_rnn_dx_f32 x = {.kind = f->m.kind,
                          .n = f->m.units,
                          .stride = f->m.units,
@@ -163,7 +163,7 @@ static void run_turn(const facts *f, const takt_step *s, const takt_task *t, siz
     for (size_t row = range[0]; row < range[1]; row += x.rows) {
         x.rows = range[1] - row < ROWS ? range[1] - row : ROWS;
         x.more = NULL;
-        run_cell(f, s, t, turn, &x, row);
+        run_cell(f, s, t, iteration, &x, row);
         multiply(f, t, &x, place(t, &s->out[f->m.to[1]], &f->to[1], at, row), row);
     }
 }
@@ -193,10 +193,10 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t range[2];
     takt_cpu_share(f->m.batch, 1, t->index, s->task_count, &range[0], &range[1]);
-    for (size_t turn = 0; turn < f->length; turn++) {
+    for (size_t iteration = 0; iteration < f->length; iteration++) {
         if (takt_poll_stops(t->poll))
             return;
-        run_turn(f, s, t, turn, range);
+        run_iteration(f, s, t, iteration, range);
     }
     finish(f, s, t, range);
 }
@@ -205,7 +205,8 @@ static void run(const takt_step *s, const takt_task *t)
 
 static lane lane_of(const takt_view *v, int axis)
 {
-    return (lane){.turn = (size_t)v->stride[axis], .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
+    return (lane){.iteration = (size_t)v->stride[axis],
+                  .row = (size_t)v->stride[axis == 0 ? 1 : 0]};
 }
 
 static void add_sequence(const takt_planner *p, const takt_node *n, const size_t *index, int *input,
@@ -275,15 +276,15 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
 static void set_tasks(takt_planner *p, const facts *f)
 {
     enum { GATE = 12, TILE = 8 }; /* a gate takes as long as this many operations */
-    const double turns = (double)f->length, units = (double)f->m.units;
+    const double iterations = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t tiles = (f->m.batch + TILE - 1) / TILE, most = tiles < threads ? tiles : threads;
-    p->step->cost.flops = turns * (product + GATE * cell);
-    const size_t tasks =
-        takt_cpu_tasks(p, p->step->cost.flops,
-                       turns * units * units * gates * (double)sizeof(float), most < 1 ? 1 : most);
+    p->step->cost.flops = iterations * (product + GATE * cell);
+    const size_t tasks = takt_cpu_tasks(p, p->step->cost.flops,
+                                        iterations * units * units * gates * (double)sizeof(float),
+                                        most < 1 ? 1 : most);
     p->step->task_count = tasks < 1 ? 1 : tasks;
 }
 

@@ -18,8 +18,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 /* Iteration `number`, at element `at`; false if it failed. */
-static bool turn(const takt_step *s, const takt_task *t, const takt_child_room *room, size_t number,
-                 size_t at)
+static bool iterate(const takt_step *s, const takt_task *t, const takt_child_room *room,
+                    size_t number, size_t at)
 {
     const facts *f = s->data;
     for (size_t i = 0; i < f->sequence_count; i++)
@@ -50,7 +50,7 @@ static void run(const takt_step *s, const takt_task *t)
     if (!takt_child_begin(&f->body, t))
         return;
     for (size_t i = 0; i < length && is_good; i++)
-        is_good = turn(s, t, &room, i, f->reverse ? length - 1 - i : i);
+        is_good = iterate(s, t, &room, i, f->reverse ? length - 1 - i : i);
     takt_child_end(&f->body);
     if (!is_good)
         return;

@@ -67,7 +67,7 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
     const char *format = takt_planner_text(p, "winograd %s%s", c->is_nhwc ? "nhwc" : "nchw",
-                                           c->is_turned ? " turned" : "");
+                                           c->is_flipped ? " flipped" : "");
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     const takt_filler filler = {format, bytes, pack_constant,
@@ -150,7 +150,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_winograd_conv_dx)
-        f->shape = takt_conv_shape_turned(&f->shape);
+        f->shape = takt_conv_shape_flipped(&f->shape);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;

@@ -53,10 +53,10 @@ static int64_t folded_of(takt_dtype dtype, int64_t n)
 /* ---- elements to frequencies ---- */
 
 /* Columns and direction of a transform of n elements. */
-typedef struct turn {
+typedef struct span {
     int64_t columns, n;
     double sign;
-} turn;
+} span;
 
 /* [..., n] to the sums [..., n / 2 + 1] and the differences [..., pairs] of pairs. Without pairs
  * both are the row itself. */
@@ -77,7 +77,7 @@ static void fold(takt_graph *g, takt_id x, int64_t n, takt_id out[2])
 }
 
 /* Of parts [..., n], to parts in a new last axis. */
-static takt_id transform(takt_call *c, const takt_id x[2], takt_dtype dtype, const turn *t)
+static takt_id transform(takt_call *c, const takt_id x[2], takt_dtype dtype, const span *t)
 {
     takt_graph *g = c->g;
     const int64_t n = t->n, pairs = folded_of(dtype, n);
@@ -196,7 +196,7 @@ static takt_status dft(takt_call *c)
     const int64_t n = length > 0 ? length : t.dim[axis];
     for (int i = 0; i < 2; i++)
         x[i] = fitted(c, swapped(c, x[i], axis, last), n);
-    const turn whole = {one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1};
+    const span whole = {one_sided ? n / 2 + 1 : n, n, inverse ? 1 : -1};
     TAKT_TRY(check_size(c, n, whole.columns, n));
     const takt_id y = transform(c, x, t.dtype, &whole);
     return takt_onnx_done(c, swapped(c, y, axis, last));
@@ -250,7 +250,7 @@ static takt_status stft(takt_call *c)
         if (takt_onnx_has(c, 2))
             x[i] = takt_mul(c->g, x[i], takt_onnx_in(c, 2));
     }
-    const turn whole = {one_sided ? n / 2 + 1 : n, n, -1};
+    const span whole = {one_sided ? n / 2 + 1 : n, n, -1};
     TAKT_TRY(check_size(c, n, whole.columns, n));
     return takt_onnx_done(c, transform(c, x, t.dtype, &whole));
 }

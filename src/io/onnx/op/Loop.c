@@ -35,7 +35,7 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     takt_onnx_value *in = takt_onnx_get(c, 2 + l->carried, sizeof *in);
     takt_onnx_value *out = takt_onnx_get(c, l->body->output_count, sizeof *out);
     takt_id *rows[64];
-    int64_t turn = 0;
+    int64_t iteration = 0;
     const int64_t limit = l->trip > UNROLL ? UNROLL : l->trip;
     bool goes_on = l->begins;
     *is_done = false;
@@ -49,8 +49,8 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
     for (size_t i = 0; i < l->carried; i++)
         in[2 + i] = *c->in[2 + i];
     in[0].kind = in[1].kind = TAKT_ONNX_TENSOR;
-    for (; turn < limit && goes_on; turn++) {
-        in[0].id = takt_scalar_i64(c->g, turn);
+    for (; iteration < limit && goes_on; iteration++) {
+        in[0].id = takt_scalar_i64(c->g, iteration);
         in[1].id = takt_onnx_scalar(c, TAKT_BOOL, 1);
         TAKT_TRY(takt_subgraph_inline(c, l->body, in, 2 + l->carried, out));
         for (size_t i = 0; i < l->body->output_count; i++)
@@ -59,19 +59,19 @@ static takt_status unroll(takt_call *c, const loop *l, bool *is_done)
         for (size_t i = 0; i < l->carried; i++)
             in[2 + i] = out[1 + i];
         for (size_t i = 0; i < l->scanned; i++)
-            rows[i][turn] = out[1 + l->carried + i].id;
+            rows[i][iteration] = out[1 + l->carried + i].id;
         const takt_array *known;
         TAKT_TRY(takt_fold_known(c->scope->room, out[0].id, &known));
         if (takt_array_one(known) == NULL)
             return TAKT_OK; /* depends on data: a loop in the graph */
         goes_on = known->i[0] != 0;
     }
-    if (goes_on && turn < l->trip)
+    if (goes_on && iteration < l->trip)
         return TAKT_OK;
     *is_done = true;
     for (size_t i = 0; i < l->carried && i < c->out_count; i++)
         c->out[i] = in[2 + i];
-    return take_scanned(c, l, rows, turn);
+    return take_scanned(c, l, rows, iteration);
 }
 
 static bool is_true(const takt_tensor *t)
@@ -110,7 +110,7 @@ static void copy_inputs(const loop *l, const takt_graph *in, takt_graph *g, takt
 }
 
 /* The iteration count as one more carried value, the last. */
-static takt_status count_turns(const loop *l, const takt_graph *in, takt_graph **out)
+static takt_status count_iterations(const loop *l, const takt_graph *in, takt_graph **out)
 {
     takt_copier copier;
     *out = NULL;
@@ -237,7 +237,8 @@ static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
             port->id = takt_onnx_demand_shape(c, g, port->id, &row);
         }
         if (c->status == TAKT_OK && takt_onnx_is_found(c, g, &row))
-            return takt_onnx_refuse(c, "rows of a result are %s, of another size in every turn",
+            return takt_onnx_refuse(c,
+                                    "rows of a result are %s, of another size in every iteration",
                                     takt_type_text(g->dims, &row, text));
     }
     return c->status != TAKT_OK ? c->status : g->status;
@@ -323,7 +324,7 @@ static takt_status keep(takt_call *c, loop *l)
         status =
             takt_onnx_refuse(c, "scanned results whose number a condition in the body decides");
     if (status == TAKT_OK && counts)
-        status = count_turns(l, g, &counting);
+        status = count_iterations(l, g, &counting);
     if (status == TAKT_OK)
         status = call(c, l, counts ? counting : g, &captures, counts);
     takt_graph_destroy(counting);

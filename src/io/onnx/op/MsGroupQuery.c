@@ -16,14 +16,14 @@ typedef struct work {
 } work;
 
 /* Rows of the caches at `positions` [batch, sequence], as [batch, sequence, 1, half]. */
-static bool angles(takt_call *c, size_t cosine, takt_id positions, takt_turn *turn)
+static bool angles(takt_call *c, size_t cosine, takt_id positions, takt_rotation *rotation)
 {
-    takt_id *to[2] = {&turn->cosine, &turn->sine};
+    takt_id *to[2] = {&rotation->cosine, &rotation->sine};
     for (size_t i = 0; i < 2; i++) {
         if (!takt_onnx_has(c, cosine + i) || positions == TAKT_NONE)
             return false;
         const takt_id cache =
-            takt_slice(c->g, takt_onnx_in(c, cosine + i), -1, 0, turn->width / 2, 1);
+            takt_slice(c->g, takt_onnx_in(c, cosine + i), -1, 0, rotation->width / 2, 1);
         *to[i] = takt_onnx_unsqueeze(c, takt_onnx_gather(c, cache, positions, 0), 2);
     }
     return true;
@@ -82,17 +82,17 @@ static bool rotate(work *w, takt_id x[3])
             at = takt_reshape(w->g, at, (takt_dim[]){w->batch, w->queries}, 2);
     }
     const takt_type cache = *takt_onnx_type(c, 7);
-    takt_turn turn = {.width = cache.rank == 2 ? 2 * cache.dim[1] : 0,
-                      .crossed = takt_onnx_i(c, "rotary_interleaved", 0) != 0};
-    if (turn.width < 2 || turn.width > w->size) {
+    takt_rotation rotation = {.width = cache.rank == 2 ? 2 * cache.dim[1] : 0,
+                              .crossed = takt_onnx_i(c, "rotary_interleaved", 0) != 0};
+    if (rotation.width < 2 || rotation.width > w->size) {
         (void)takt_onnx_refuse(c, "a cosine cache for %lld numbers, heads of %lld",
-                               (long long)turn.width, (long long)w->size);
+                               (long long)rotation.width, (long long)w->size);
         return false;
     }
-    if (!angles(c, 7, at, &turn))
+    if (!angles(c, 7, at, &rotation))
         return false;
     for (size_t i = 0; i < 2; i++)
-        x[i] = takt_heads_turn(c, x[i], &turn);
+        x[i] = takt_heads_rotate(c, x[i], &rotation);
     return x[0] != TAKT_NONE && x[1] != TAKT_NONE;
 }
 
@@ -224,19 +224,19 @@ static takt_status rotary(takt_call *c)
         return c->status;
     if (takt_onnx_f(c, "scale", 1) != 1 || takt_onnx_i(c, "is_packed_batching", 0) != 0)
         return takt_onnx_refuse(c, "a scale or packed batching");
-    takt_turn turn = {.width = given > 0         ? given
-                               : cache.rank == 2 ? 2 * cache.dim[1]
-                                                 : 0,
-                      .crossed = takt_onnx_i(c, "interleaved", 0) != 0};
-    if (t.rank < 3 || t.rank > 4 || turn.width < 2 || (given > 0 && heads < 1 && t.rank == 3))
+    takt_rotation rotation = {.width = given > 0         ? given
+                                       : cache.rank == 2 ? 2 * cache.dim[1]
+                                                         : 0,
+                              .crossed = takt_onnx_i(c, "interleaved", 0) != 0};
+    if (t.rank < 3 || t.rank > 4 || rotation.width < 2 || (given > 0 && heads < 1 && t.rank == 3))
         return takt_onnx_refuse(c, "rank %d and a cosine cache of rank %d", t.rank, cache.rank);
     if (heads < 1 && t.rank == 3)
-        heads = t.dim[2] / turn.width;
+        heads = t.dim[2] / rotation.width;
     takt_id x = takt_onnx_in(c, 0);
     x = t.rank == 3 ? takt_heads_apart(c, x, heads) : takt_heads_swap(c, x);
-    if (x == TAKT_NONE || !angles(c, 2, places(c, t.dim[0], t.dim[t.rank - 2]), &turn))
+    if (x == TAKT_NONE || !angles(c, 2, places(c, t.dim[0], t.dim[t.rank - 2]), &rotation))
         return takt_onnx_done(c, TAKT_NONE);
-    x = takt_heads_turn(c, x, &turn);
+    x = takt_heads_rotate(c, x, &rotation);
     if (t.rank == 4)
         x = takt_heads_swap(c, x);
     return takt_onnx_done(c, x == TAKT_NONE ? x : takt_reshape(c->g, x, t.dim, (size_t)t.rank));

@@ -67,9 +67,9 @@ static takt_id source(takt_call *c, takt_id at, takt_id size, int mode)
     if (mode == WRAP)
         at = takt_onnx_modulo(c, at, takt_binary(g, &takt_op_max, size, one));
     if (mode == REFLECT) {
-        const takt_id turn = takt_binary(g, &takt_op_max, takt_add(g, last, last), one);
-        at = takt_onnx_modulo(c, at, turn);
-        at = takt_binary(g, &takt_op_min, at, takt_sub(g, turn, at));
+        const takt_id period = takt_binary(g, &takt_op_max, takt_add(g, last, last), one);
+        at = takt_onnx_modulo(c, at, period);
+        at = takt_binary(g, &takt_op_min, at, takt_sub(g, period, at));
     }
     return takt_binary(g, &takt_op_max, takt_binary(g, &takt_op_min, at, last), zero);
 }

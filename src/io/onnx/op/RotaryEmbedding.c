@@ -25,13 +25,13 @@ static takt_status adapt(takt_call *c)
     if (x == TAKT_NONE)
         return takt_onnx_done(c, x);
     const int64_t given = takt_onnx_i(c, "rotary_embedding_dim", 0);
-    takt_turn turn = {.width = given > 0 ? given : takt_type_of(c->g, x)->dim[3],
-                      .crossed = takt_onnx_i(c, "interleaved", 0) != 0};
-    if (turn.width < 0)
+    takt_rotation rotation = {.width = given > 0 ? given : takt_type_of(c->g, x)->dim[3],
+                              .crossed = takt_onnx_i(c, "interleaved", 0) != 0};
+    if (rotation.width < 0)
         return takt_onnx_refuse(c, "heads of a size that is not known");
-    turn.cosine = angles(c, 1, turn.width / 2);
-    turn.sine = angles(c, 2, turn.width / 2);
-    takt_id y = takt_heads_turn(c, x, &turn);
+    rotation.cosine = angles(c, 1, rotation.width / 2);
+    rotation.sine = angles(c, 2, rotation.width / 2);
+    takt_id y = takt_heads_rotate(c, x, &rotation);
     if (!is_flat)
         y = takt_heads_swap(c, y);
     return takt_onnx_done(c, y == TAKT_NONE ? y : takt_reshape(c->g, y, t.dim, (size_t)t.rank));

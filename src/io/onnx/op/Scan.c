@@ -72,7 +72,7 @@ static takt_status check_results(takt_call *c, const takt_graph *g)
     for (size_t i = 0; i < g->output_count && c->status == TAKT_OK; i++) {
         const takt_type *t = takt_type_of(g, g->outputs[i].id);
         if (takt_onnx_is_found(c, g, t))
-            return takt_onnx_refuse(c, "result %zu is %s, of another size in every turn", i,
+            return takt_onnx_refuse(c, "result %zu is %s, of another size in every iteration", i,
                                     takt_type_text(g->dims, t, text));
     }
     return c->status;

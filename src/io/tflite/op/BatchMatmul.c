@@ -1,11 +1,11 @@
 /* BatchMatmul.c - BATCH_MATMUL: floats, and bytes in fixed point. */
 #include "io/tflite/quant.h"
 
-static takt_id turned(takt_tfl_call *c, takt_id x, bool is_turned)
+static takt_id transposed(takt_tfl_call *c, takt_id x, bool is_transposed)
 {
     int64_t perm[TAKT_MAX_RANK];
     const int rank = takt_type_of(c->g, x)->rank;
-    if (!is_turned || x == TAKT_NONE)
+    if (!is_transposed || x == TAKT_NONE)
         return x;
     for (int d = 0; d < rank; d++)
         perm[d] = d == rank - 2 ? rank - 1 : d == rank - 1 ? rank - 2 : d;
@@ -39,8 +39,8 @@ static takt_status adapt(takt_tfl_call *c)
     const takt_type ta = *takt_type_of(c->g, a), tb = *takt_type_of(c->g, b);
     if (ta.rank < 2 || tb.rank < 2)
         return takt_tfl_refuse(c, "inputs that are not matrices");
-    const takt_id x = turned(c, a, takt_tfl_u8(c, 0, 0) != 0),
-                  y = turned(c, b, takt_tfl_u8(c, 1, 0) != 0);
+    const takt_id x = transposed(c, a, takt_tfl_u8(c, 0, 0) != 0),
+                  y = transposed(c, b, takt_tfl_u8(c, 1, 0) != 0);
     if (takt_dtype_is_float(ta.dtype) != takt_dtype_is_float(tb.dtype))
         return takt_tfl_refuse(c, "floats by bytes");
     return takt_tfl_done(c, takt_dtype_is_float(ta.dtype) ? takt_matmul(c->g, x, y, false, false)

@@ -89,11 +89,11 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_refuse(c, "weights that do not fit their input");
     const int64_t rows = (int64_t)(count / (size_t)tw.dim[1]);
     const takt_id flat = takt_tfl_shape(c, x, (int64_t[]){rows, tw.dim[1]}, 2);
-    const takt_id turned = takt_transpose(c->g, w, perm, 2), bias = takt_tfl_in(c, 2);
+    const takt_id transposed = takt_transpose(c->g, w, perm, 2), bias = takt_tfl_in(c, 2);
     if (!takt_tfl_good(c))
         return c->status;
-    const takt_id y = takt_dtype_is_float(tx.dtype) ? floats(c, flat, turned, bias)
-                                                    : integers(c, flat, turned, bias);
+    const takt_id y = takt_dtype_is_float(tx.dtype) ? floats(c, flat, transposed, bias)
+                                                    : integers(c, flat, transposed, bias);
     return takt_tfl_done(c, shaped(c, y, &tx, rows, tw.dim[0]));
 }
 

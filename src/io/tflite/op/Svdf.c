@@ -58,7 +58,7 @@ static float scale_of(takt_tfl_call *c, size_t i)
     return takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i)).scale;
 }
 
-static takt_id integers(takt_tfl_call *c, takt_id x, takt_id turned, const sizes *n)
+static takt_id integers(takt_tfl_call *c, takt_id x, takt_id transposed, const sizes *n)
 {
     const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0), *ts = takt_tfl_tensor_in(c, STATE);
     const takt_tfl_quant qx = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, X)),
@@ -68,7 +68,7 @@ static takt_id integers(takt_tfl_call *c, takt_id x, takt_id turned, const sizes
                 time_scale = scale_of(c, STATE) * scale_of(c, TIME), second = time_scale / qy.scale;
     if (!takt_tfl_good(c))
         return TAKT_NONE;
-    const takt_id in[] = {x, turned, takt_tfl_number(c, TAKT_I8, qx.zero)};
+    const takt_id in[] = {x, transposed, takt_tfl_number(c, TAKT_I8, qx.zero)};
     const takt_id dot = takt_graph_call(c->g, &takt_op_integer_matmul, 3, in, 0, NULL);
     const takt_id newest = takt_tfl_saturate(
         c, takt_tfl_rescale(c, dot, takt_tfl_fixed_of((double)first)),
@@ -82,21 +82,21 @@ static takt_id integers(takt_tfl_call *c, takt_id x, takt_id turned, const sizes
     return takt_tfl_saturate(c, y, qy.zero, takt_tfl_range_of(out), out);
 }
 
-static takt_id floats(takt_tfl_call *c, takt_id x, takt_id turned, const sizes *n)
+static takt_id floats(takt_tfl_call *c, takt_id x, takt_id transposed, const sizes *n)
 {
     takt_id newest;
-    if (takt_dtype_is_float(takt_type_of(c->g, turned)->dtype)) {
-        newest = takt_matmul(c->g, x, turned, false, false);
+    if (takt_dtype_is_float(takt_type_of(c->g, transposed)->dtype)) {
+        newest = takt_matmul(c->g, x, transposed, false, false);
     } else { /* by bytes */
         const takt_tfl_dynamic d = takt_tfl_dynamic_of(c, x, takt_tfl_u8(c, 2, 0) != 0, false);
         const int64_t first = 0;
-        takt_id dot = takt_binary(c->g, &takt_op_integer_matmul, d.q, turned);
+        takt_id dot = takt_binary(c->g, &takt_op_integer_matmul, d.q, transposed);
         if (d.zero != TAKT_NONE && dot != TAKT_NONE)
             dot = takt_sub(
                 c->g, dot,
                 takt_mul(c->g,
                          takt_reduce_over(c->g, &takt_op_reduce_sum,
-                                          takt_tfl_cast(c, turned, TAKT_I32), &first, 1, false),
+                                          takt_tfl_cast(c, transposed, TAKT_I32), &first, 1, false),
                          d.zero));
         if (dot == TAKT_NONE || !takt_tfl_good(c))
             return TAKT_NONE;
@@ -133,9 +133,9 @@ static takt_status adapt(takt_tfl_call *c)
     if (n.rank < 1 || n.filters % n.rank != 0)
         return takt_tfl_refuse(c, "%lld filters of rank %lld", (long long)n.filters,
                                (long long)n.rank);
-    const takt_id turned = takt_transpose(c->g, w, perm, 2);
-    return takt_tfl_done(c, takt_dtype_is_float(tx.dtype) ? floats(c, x, turned, &n)
-                                                          : integers(c, x, turned, &n));
+    const takt_id transposed = takt_transpose(c->g, w, perm, 2);
+    return takt_tfl_done(c, takt_dtype_is_float(tx.dtype) ? floats(c, x, transposed, &n)
+                                                          : integers(c, x, transposed, &n));
 }
 
 const takt_tflite_op takt_tflite_Svdf = {.names = {"SVDF"}, .options = 6, .adapt = adapt};

@@ -100,7 +100,7 @@ static const char *along(takt_emit *e, const takt_node *n, size_t i)
 }
 
 /* Channels last to channels second, or back. */
-static const char *turned(takt_emit *e, const char *x, int rank, bool is_back)
+static const char *transposed(takt_emit *e, const char *x, int rank, bool is_back)
 {
     int64_t perm[TAKT_MAX_RANK];
     for (int d = 0; d < rank; d++)
@@ -118,12 +118,12 @@ static void last_channels(takt_emit *e, const takt_node *n, const char *b_zero, 
 {
     const int rank = n->type[0].rank;
     const bool adds = has(n, TAKT_INTEGER_BIAS);
-    const char *const in[] = {turned(e, takt_emit_in(e, 0), rank, false),
-                              turned(e, takt_emit_in(e, 1), rank, false),
+    const char *const in[] = {transposed(e, takt_emit_in(e, 0), rank, false),
+                              transposed(e, takt_emit_in(e, 1), rank, false),
                               zero_of(e, n, TAKT_INTEGER_A_ZERO), b_zero};
     window(e, n);
     const char *y = takt_emit_call(e, "ConvInteger", takt_emit_fresh(e), 4, in);
-    y = turned(e, y, rank, true);
+    y = transposed(e, y, rank, true);
     if (adds)
         takt_emit_2(e, "Add", out, y, takt_emit_in(e, TAKT_INTEGER_BIAS));
     else

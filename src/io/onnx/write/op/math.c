@@ -80,11 +80,11 @@ static bool shift(takt_emit *e, const takt_node *n)
     return true;
 }
 
-static const char *turned(takt_emit *e, size_t i, bool turns)
+static const char *transposed(takt_emit *e, size_t i, bool is_transposed)
 {
     const int rank = takt_emit_type(e, i)->rank;
     int64_t perm[TAKT_MAX_RANK];
-    if (!turns || rank < 2)
+    if (!is_transposed || rank < 2)
         return takt_emit_in(e, i);
     for (int d = 0; d < rank; d++)
         perm[d] = d;
@@ -119,7 +119,7 @@ static bool matmul(takt_emit *e, const takt_node *n)
         takt_emit_3(e, "Gemm", e->out, takt_emit_in(e, 0), takt_emit_in(e, 1), e->bias);
         return true;
     }
-    const char *x = turned(e, 0, ta), *y = turned(e, 1, tb);
+    const char *x = transposed(e, 0, ta), *y = transposed(e, 1, tb);
     if ((ta || tb) && is_float && (a->rank == 1) != (b->rank == 1)) {
         matmul_vector(e, x, y);
         return true;

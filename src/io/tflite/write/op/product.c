@@ -6,7 +6,7 @@ enum { TRANSPOSE_A, TRANSPOSE_B };
 /* x [..., in] by weights [in, out], which the schema has as [out, in]. */
 static bool dense(takt_tflw *w, const takt_node *n)
 {
-    static const int64_t turned[] = {1, 0};
+    static const int64_t transposed[] = {1, 0};
     const takt_type *x = takt_type_of(w->g, n->in[0]), *k = takt_type_of(w->g, n->in[1]);
     takt_tflw_constant c;
     takt_tflw_product p;
@@ -14,7 +14,7 @@ static bool dense(takt_tflw *w, const takt_node *n)
         !takt_tflw_constant_of(w, n->in[1], &c) ||
         (c.grid.count > 0 && c.type.dtype != TAKT_I8 && c.type.dtype != TAKT_U8))
         return false;
-    if (!takt_tflw_product_of(w, n, n->attr[TRANSPOSE_B].boolean ? NULL : turned, &p))
+    if (!takt_tflw_product_of(w, n, n->attr[TRANSPOSE_B].boolean ? NULL : transposed, &p))
         return w->status != TAKT_OK;
     takt_tflw_op *op = takt_tflw_call(w, "FULLY_CONNECTED", p.bias >= 0 ? 3 : 2,
                                       (const int32_t[]){p.x, p.weight, p.bias}, p.y);

@@ -31,12 +31,12 @@ static bool emit(takt_tflw *w, const takt_node *n)
     int64_t perm[TAKT_MAX_RANK]; /* both ways: two axes change places */
     for (int d = 0; d < rank; d++)
         perm[d] = d == axis ? rank - 1 : d == rank - 1 ? axis : d;
-    const int32_t turned = takt_tflw_transposed(w, x, perm, -1);
-    if (turned < 0)
+    const int32_t transposed = takt_tflw_transposed(w, x, perm, -1);
+    if (transposed < 0)
         return true;
-    const takt_type type = takt_tflw_at(w, turned)->type;
+    const takt_type type = takt_tflw_at(w, transposed)->type;
     const int32_t y = takt_tflw_tensor_new(w, NULL, &type, NULL);
-    call(w, n, turned, y);
+    call(w, n, transposed, y);
     (void)takt_tflw_transposed(w, y, perm, takt_tflw_result(w, w->id, NULL));
     return true;
 }
