@@ -108,15 +108,15 @@ static bool smaller_batch(advice *a, takt_plan_options o, const char *also)
 
 static void try_all(advice *a, int threads)
 {
-    takt_plan_options memory = *a->asked, alone = *a->asked, both = *a->asked;
+    takt_plan_options memory = *a->asked, single = *a->asked, both = *a->asked;
     const bool has_hint = a->asked->hint != NULL && strcmp(a->asked->hint, "memory") == 0;
     memory.hint = both.hint = "memory";
-    alone.threads = both.threads = 1;
+    single.threads = both.threads = 1;
     bool fits = false;
     if (!has_hint)
         fits |= consider(a, &memory, "--hint memory");
     if (threads > 1)
-        fits |= consider(a, &alone, "--threads 1");
+        fits |= consider(a, &single, "--threads 1");
     if (!has_hint && threads > 1 && !fits)
         (void)consider(a, &both, "--hint memory --threads 1");
     if (!smaller_batch(a, *a->asked, "") && a->count == 0)

@@ -131,16 +131,16 @@ static takt_status hold(const takt_plan *top, takt_graph *g, takt_plan_settings 
     if (first->arena_bytes <= top->arena_bytes)
         return TAKT_OK;
     TAKT_TRY(takt_mem_get(top->ctx, bytes, "sizes", &block));
-    takt_id *alone = block;
+    takt_id *single = block;
     size_t count = 0;
     for (size_t i = 0; i < first->step_count; i++) {
         const takt_step *s = &first->steps[i];
         if (s->nodes != NULL && s->task_count > 1 &&
             takt_step_scratch(s, first->threads) > scratch_at(top, s->nodes[0]))
-            alone[count++] = s->nodes[0];
+            single[count++] = s->nodes[0];
     }
-    settings->alone = alone;
-    settings->alone_count = count;
+    settings->single_threaded = single;
+    settings->single_count = count;
     const takt_status status = count > 0 ? takt_plan_build(top->ctx, g, settings, &again) : TAKT_OK;
     takt_mem_put(top->ctx, block, bytes);
     if (again != NULL && again->arena_bytes < first->arena_bytes) {

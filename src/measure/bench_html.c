@@ -235,8 +235,8 @@ static void roofline(takt_text *text, const takt_bench *b, const takt_bench_row 
                                                 .weight = op->share,
                                                 .name = op->name};
     }
-    const bool alone = r->threads == 1;
-    const takt_ceiling *c = alone ? &b->ceilings.one : &b->ceilings.all;
+    const bool is_single = r->threads == 1;
+    const takt_ceiling *c = is_single ? &b->ceilings.one : &b->ceilings.all;
     takt_plot_roofline(text, c, points, count);
     takt_arena_deinit(&arena);
 }

@@ -225,7 +225,7 @@ static void finish_run(takt_pool *pool, const job *j, size_t own)
     atomic_store(&pool->waiting, 0);
 }
 
-static void run_alone(takt_task_fn *task, void *user, size_t count)
+static void run_single_threaded(takt_task_fn *task, void *user, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         task(user, i, 0);
@@ -250,7 +250,7 @@ static void run_together(takt_pool *pool, takt_task_fn *task, void *user, size_t
 void takt_pool_run(takt_pool *pool, takt_task_fn *task, void *user, size_t count)
 {
     if (pool == NULL || pool->workers == 0 || count <= 1 || count > LOW)
-        run_alone(task, user, count);
+        run_single_threaded(task, user, count);
     else
         run_together(pool, task, user, count);
 }

@@ -165,7 +165,7 @@ const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
  * them, unless it has another note. */
 void takt_planner_lacks_fast(takt_planner *p, const char *why);
 /* True if the group should be one task, which saves the scratch of other threads. */
-bool takt_planner_is_alone(const takt_planner *p);
+bool takt_planner_is_single_threaded(const takt_planner *p);
 /* True if the group's node `id` has users outside the group, or is an output. */
 bool takt_planner_escapes(const takt_planner *p, takt_id id);
 

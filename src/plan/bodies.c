@@ -13,8 +13,8 @@ takt_plan_settings takt_child_settings(const takt_plan_settings *parent)
     s.rooms = NULL;
     s.basis = NULL; /* its constants are of nodes of the parent's graph, too */
     s.consumes = false;
-    s.again_count = s.alone_count = 0; /* those are nodes of the parent's graph */
-    if (s.backend->device != NULL)     /* bodies run inside a step of the host */
+    s.remat_count = s.single_count = 0; /* those are nodes of the parent's graph */
+    if (s.backend->device != NULL)      /* bodies run inside a step of the host */
         s.backend = s.fallback;
     return s;
 }

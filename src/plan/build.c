@@ -226,13 +226,13 @@ static bool is_shared(const takt_builder *b, const takt_step *step)
     return b->p.plan->threads > 1 && (step->shares_pool || bytes >= 1 << 18);
 }
 
-static takt_status run_alone(takt_builder *b, const takt_step *step, void *scratch,
-                             takt_fault_slot *fault)
+static takt_status run_step(takt_builder *b, const takt_step *step, void *scratch,
+                            takt_fault_slot *fault)
 {
     if (is_shared(b, step) && b->pool == NULL)
         TAKT_TRY(takt_pool_create(b->p.ctx, b->p.plan->threads, NULL, &b->pool));
     const bool is_leased = is_shared(b, step) && takt_pool_try_lease(b->pool);
-    takt_execute_alone(step, b->bases, scratch, fault, is_leased ? b->pool : NULL);
+    takt_execute_constant(step, b->bases, scratch, fault, is_leased ? b->pool : NULL);
     if (is_leased)
         takt_pool_release(b->pool);
     return TAKT_OK;
@@ -249,7 +249,7 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
     void *scratch;
     TAKT_TRY(takt_mem_get(b->p.ctx, bytes, "constant step", &scratch));
     takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-    const takt_status status = run_alone(b, step, scratch, &fault);
+    const takt_status status = run_step(b, step, scratch, &fault);
     takt_mem_put(b->p.ctx, scratch, bytes);
     TAKT_TRY(status);
     if (step->can_fault && fault.element != TAKT_FAULT_NONE && step->fault_id == 0)
@@ -265,7 +265,7 @@ static takt_status run_constant(takt_builder *b, takt_step *step)
  * so may have a buffer before their first run, never run again. */
 static void forget(takt_builder *b, takt_id node)
 {
-    if (b->p.settings->again_count > 0 && b->root[node] == node)
+    if (b->p.settings->remat_count > 0 && b->root[node] == node)
         b->p.plan->buffer_of[node] = UINT32_MAX;
 }
 
@@ -349,16 +349,16 @@ takt_status takt_builder_build(takt_builder *b, takt_plan **out)
     plan->is_dry = settings->is_dry;
     plan->backend = settings->backend;
     plan->settings = *settings;
-    plan->settings.again = NULL;
+    plan->settings.remat = NULL;
     plan->settings.basis = NULL;
     plan->settings.sizes = NULL;
     plan->settings.size_count = 0;
     plan->settings.rooms = NULL;
-    plan->settings.alone = NULL;
-    plan->settings.alone_count = 0;
-    plan->alone_steps = settings->alone_count;
+    plan->settings.single_threaded = NULL;
+    plan->settings.single_count = 0;
+    plan->single_threaded_steps = settings->single_count;
     plan->settings.library = plan->settings.donated = NULL;
-    plan->settings.again_count = 0;
+    plan->settings.remat_count = 0;
     plan->settings.order = TAKT_ORDER_GIVEN;
     takt_arena_init(&plan->arena, ctx);
     plan->graph = graph;

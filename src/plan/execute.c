@@ -104,12 +104,12 @@ static void run_task_watched(void *user, size_t index, int worker)
 
 /* Thread 0 does the work before and after the tasks. */
 static void run_edge(void (*edge)(const takt_step *, const takt_task *), const call *c,
-                     const takt_task *alone, uint64_t *busy_ns)
+                     const takt_task *single, uint64_t *busy_ns)
 {
     if (edge == NULL)
         return;
     const uint64_t start = busy_ns != NULL ? now(c) : 0;
-    edge(c->step, alone);
+    edge(c->step, single);
     if (busy_ns != NULL)
         busy_ns[0] += now(c) - start;
 }
@@ -145,25 +145,25 @@ static void run_step(call *c, takt_pool *pool)
         return;
     }
     const poll p = {.base.stops = stops_inside, .call = c};
-    takt_task alone = task_of(c, 0, 0);
+    takt_task single = task_of(c, 0, 0);
     if (c->can_stop)
-        alone.poll = &p.base;
+        single.poll = &p.base;
     const takt_watch *watch = c->execution != NULL ? c->execution->watch : NULL;
     uint64_t *busy_ns = watch != NULL ? watch->busy_ns : NULL;
-    run_edge(c->step->before, c, &alone, busy_ns);
+    run_edge(c->step->before, c, &single, busy_ns);
     c->run = c->stopping == 0 ? c->step->prepare : NULL;
     if (c->step->prepare_count == 1)
-        run_edge(c->run, c, &alone, busy_ns);
+        run_edge(c->run, c, &single, busy_ns);
     else if (c->run != NULL)
         run_tasks(c, pool, c->step->prepare_count, busy_ns != NULL);
     c->run = c->step->run;
     if (c->stopping == 0)
         run_tasks(c, pool, c->step->task_count, busy_ns != NULL);
-    run_edge(c->step->after, c, &alone, busy_ns);
+    run_edge(c->step->after, c, &single, busy_ns);
 }
 
-void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
-                        takt_fault_slot *fault, takt_pool *pool)
+void takt_execute_constant(const takt_step *step, void *const *base, void *scratch,
+                           takt_fault_slot *fault, takt_pool *pool)
 {
     call c = {.step = step, .base = base, .scratch = scratch, .fault = fault};
     run_step(&c, pool);

@@ -109,7 +109,7 @@ takt_status takt_report_fault(const takt_execution *x, const takt_step *s);
 void takt_execute_step(const takt_execution *x, const takt_step *step, void *scratch);
 /* Outside of a run: for constant steps, which run at plan time. `pool`: leased, and the scratch is
  * for all its threads; or NULL. */
-void takt_execute_alone(const takt_step *step, void *const *base, void *scratch,
-                        takt_fault_slot *fault, takt_pool *pool);
+void takt_execute_constant(const takt_step *step, void *const *base, void *scratch,
+                           takt_fault_slot *fault, takt_pool *pool);
 
 #endif

@@ -25,16 +25,16 @@ static takt_status attempt(fitting *f, size_t target, double most_time)
     takt_remat found;
     takt_plan *plan = NULL;
     takt_status status = takt_remat_find(f->first, target, most_time, &found);
-    f->dry.again = found.again;
-    f->dry.again_count = found.again_count;
-    if (status == TAKT_OK && found.again_count > 0)
+    f->dry.remat = found.remat;
+    f->dry.remat_count = found.remat_count;
+    if (status == TAKT_OK && found.remat_count > 0)
         status = takt_plan_build(f->ctx, f->graph, &f->dry, &plan);
     if (plan != NULL && plan->arena_bytes < f->least) {
         f->least = plan->arena_bytes;
-        f->best.again_count = found.again_count;
-        f->best.again =
-            takt_arena_copy(&f->first->arena, found.again, found.again_count * sizeof *found.again);
-        status = f->best.again == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+        f->best.remat_count = found.remat_count;
+        f->best.remat =
+            takt_arena_copy(&f->first->arena, found.remat, found.remat_count * sizeof *found.remat);
+        status = f->best.remat == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
     }
     takt_plan_release_internal(plan);
     takt_remat_deinit(&found);
@@ -98,7 +98,7 @@ static takt_status start(fitting *f, const takt_plan_settings *settings)
     f->dry = f->best = *settings;
     f->dry.is_dry = true;
     f->dry.memory_limit = 0;
-    f->dry.again_count = f->best.again_count = 0;
+    f->dry.remat_count = f->best.remat_count = 0;
     return takt_plan_build(f->ctx, f->graph, &f->dry, &f->first);
 }
 

@@ -219,9 +219,9 @@ static takt_status schedule(takt_builder *b, takt_order order)
 }
 
 /* Puts a second run of a group before the group that will read it. */
-static void insert_again(takt_builder *b, const takt_again *again)
+static void insert_remat(takt_builder *b, const takt_remat_step *remat)
 {
-    const int32_t what = b->group_index[again->what], before = b->group_index[again->before];
+    const int32_t what = b->group_index[remat->what], before = b->group_index[remat->before];
     size_t at = 0;
     while (at < b->sequence_count && b->sequence[at] != before)
         at++;
@@ -260,7 +260,7 @@ static void find_last(takt_builder *b)
 takt_status takt_builder_order(takt_builder *b)
 {
     const takt_plan_settings *settings = b->p.settings;
-    const size_t most = b->group_count + settings->again_count;
+    const size_t most = b->group_count + settings->remat_count;
     b->sequence = takt_arena_array(&b->scratch, most, sizeof *b->sequence);
     b->last_run = takt_arena_array(&b->scratch, b->group_count, sizeof *b->last_run);
     b->last_read = takt_arena_array(&b->scratch, b->p.graph->count, sizeof *b->last_read);
@@ -274,8 +274,8 @@ takt_status takt_builder_order(takt_builder *b)
         TAKT_TRY(schedule(b, settings->order));
     for (size_t i = 0; i < b->group_count; i++)
         b->p.plan->moved_steps += b->sequence[i] != (int32_t)i;
-    for (size_t i = 0; i < settings->again_count; i++)
-        insert_again(b, &settings->again[i]);
+    for (size_t i = 0; i < settings->remat_count; i++)
+        insert_remat(b, &settings->remat[i]);
     b->p.plan->repeated_steps = b->sequence_count - b->group_count;
     TAKT_TRY(takt_builder_place_commits(b));
     find_last(b);

@@ -117,13 +117,13 @@ struct takt_step {
     const char *family; /* of kernels that it was chosen from, "gemm_f32"; NULL: none */
     const char *kernel; /* "gemm_f32/neon_6x16", or "generic" */
     takt_step_run_fn *run;
-    /* Run once, alone, before the tasks (e.g. widening narrow operands); or NULL. */
+    /* Run once, on one thread, before the tasks (e.g. widening narrow operands); or NULL. */
     takt_step_run_fn *before;
     /* Then `prepare_count` tasks, all done before the others begin (e.g. packing a matrix that is
      * not constant); or NULL. */
     takt_step_run_fn *prepare;
     size_t prepare_count;
-    /* Run once, alone, after the tasks (e.g. adding up partial results); or NULL. */
+    /* Run once, on one thread, after the tasks (e.g. adding up partial results); or NULL. */
     takt_step_run_fn *after;
     /* Takes back what the step did to visible state; run when a later step of the run fails. */
     takt_step_run_fn *undo;
@@ -211,9 +211,9 @@ typedef enum takt_order {
 } takt_order;
 
 /* The group of node `what` runs once more, right before the group of node `before`. */
-typedef struct takt_again {
+typedef struct takt_remat_step {
     takt_id what, before;
-} takt_again;
+} takt_remat_step;
 
 typedef struct takt_plan_settings {
     int threads;       /* tasks are cut for this many */
@@ -229,10 +229,10 @@ typedef struct takt_plan_settings {
     size_t memory_limit;          /* of weights, state, arena, inputs and outputs; 0: none */
     size_t away_limit;            /* of what lies in the preferred backend's own memory; 0: none */
     takt_order order;             /* of the groups */
-    const takt_again *again;      /* groups that run twice, in order of insertion */
-    size_t again_count;
-    const takt_id *alone; /* groups of these nodes are one task: scratch for one thread */
-    size_t alone_count;
+    const takt_remat_step *remat; /* groups that run twice, in order of insertion */
+    size_t remat_count;
+    const takt_id *single_threaded; /* groups of these nodes are one task: scratch for one thread */
+    size_t single_count;
     bool searches;     /* for takt_plan_search: other orders are tried */
     bool recomputes;   /* and cheap values may be computed twice */
     bool has_tradeoff; /* of a training step: `tradeoff` is from 0, least memory, to 1, fastest */
@@ -336,7 +336,7 @@ struct takt_plan {
     size_t lower_bound;    /* no plan with this step order can need less arena */
     size_t unshared_bytes; /* if nothing were reused */
     size_t given_bytes;    /* arena in the graph's own order; 0: no other was tried */
-    size_t moved_steps, repeated_steps, alone_steps;
+    size_t moved_steps, repeated_steps, single_threaded_steps;
     takt_plan_settings settings; /* what it was made with; pointers are the plan's own or NULL */
     size_t weight_bytes, packed_bytes, state_bytes, io_bytes;
     const takt_fusion *fusions; /* every opportunity, in graph order */

@@ -84,10 +84,10 @@ void takt_planner_lacks_fast(takt_planner *p, const char *why)
     p->step->facts.lacks_fast = true;
 }
 
-bool takt_planner_is_alone(const takt_planner *p)
+bool takt_planner_is_single_threaded(const takt_planner *p)
 {
-    for (size_t i = 0; i < p->settings->alone_count; i++)
-        if (p->settings->alone[i] == p->group->nodes[0])
+    for (size_t i = 0; i < p->settings->single_count; i++)
+        if (p->settings->single_threaded[i] == p->group->nodes[0])
             return true;
     return false;
 }

@@ -46,17 +46,17 @@ static takt_status get_arrays(search *s)
     s->edges = takt_arena_array(s->memory, plan->step_count, sizeof *s->edges);
     s->repeats = takt_arena_array(s->memory, plan->step_count, 1);
     s->run = takt_arena_array(s->memory, most, sizeof *s->run);
-    s->is_again = takt_arena_array(s->memory, most, 1);
+    s->is_remat = takt_arena_array(s->memory, most, 1);
     s->old_run = takt_arena_array(s->memory, most, sizeof *s->run);
-    s->old_again = takt_arena_array(s->memory, most, 1);
+    s->old_remat = takt_arena_array(s->memory, most, 1);
     s->live = takt_arena_array(s->memory, most + 1, sizeof *s->live);
     s->first_use =
         takt_arena_array(s->memory, plan->buffer_count + views + 2, sizeof *s->first_use);
     s->uses = takt_arena_array(s->memory, 2 * views, sizeof *s->uses);
-    s->again_at = takt_arena_array(s->memory, plan->step_count, sizeof *s->again_at);
+    s->remat_at = takt_arena_array(s->memory, plan->step_count, sizeof *s->remat_at);
     if (ids == NULL || s->values == NULL || s->edges == NULL || s->repeats == NULL ||
-        s->run == NULL || s->is_again == NULL || s->old_run == NULL || s->old_again == NULL ||
-        s->live == NULL || s->first_use == NULL || s->uses == NULL || s->again_at == NULL)
+        s->run == NULL || s->is_remat == NULL || s->old_run == NULL || s->old_remat == NULL ||
+        s->live == NULL || s->first_use == NULL || s->uses == NULL || s->remat_at == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->step_count; i++) {
         s->edges[i] = (edges){ids, ids + plan->steps[i].in_count};
@@ -171,10 +171,10 @@ static void list_uses(search *s)
         s->first_use[i] += s->first_use[i - 1];
     each_use(s, list_use);
     for (size_t i = 0; i < s->plan->step_count; i++)
-        s->again_at[i] = -1;
+        s->remat_at[i] = -1;
     for (size_t i = 0; i < s->count; i++)
-        if (s->is_again[i])
-            s->again_at[s->run[i]] = (int)i;
+        if (s->is_remat[i])
+            s->remat_at[s->run[i]] = (int)i;
 }
 
 /* Bytes alive at every execution. */
@@ -191,7 +191,7 @@ void takt_remat_count(search *s)
         for (size_t k = 0; k < step->in_count; k++)
             touch(&s->values[e->in[k]], (int)i);
         for (size_t k = 0; k < step->out_count; k++) {
-            if (s->is_again[i])
+            if (s->is_remat[i])
                 end_life(s, &s->values[e->out[k]]);
             touch(&s->values[e->out[k]], (int)i);
         }

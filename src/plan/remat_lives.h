@@ -27,17 +27,17 @@ typedef struct takt_remat_search {
     size_t value_count;
     takt_remat_edges *edges; /* per step */
     int *run;                /* executions: steps */
-    unsigned char *is_again; /* per execution */
+    unsigned char *is_remat; /* per execution */
     size_t count;
     int *old_run; /* before the last repetition, to undo it */
-    unsigned char *old_again;
+    unsigned char *old_remat;
     size_t old_count;
     unsigned char *repeats; /* per step */
     /* Executions that use each value, in order: those of value i from first_use[i] on, up to those
      * of the next. Valid as of the last takt_remat_count. */
     uint32_t *first_use;
     int *uses;
-    int *again_at;      /* per step: its second execution, or -1 */
+    int *remat_at;      /* per step: its second execution, or -1 */
     uint64_t work;      /* values examined so far */
     int64_t *live;      /* per execution: bytes; one more at the end */
     double time, extra; /* of all steps, and of repetitions */

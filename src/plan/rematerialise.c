@@ -44,13 +44,13 @@ bool takt_is_training_graph(const takt_graph *g)
 static bool is_there(const search *s, uint32_t id, int at)
 {
     const int next = takt_remat_next(s, id, at);
-    return next >= 0 && !(s->is_again[next] && s->values[id].maker == s->run[next]);
+    return next >= 0 && !(s->is_remat[next] && s->values[id].maker == s->run[next]);
 }
 
 /* Its second run is later than `at`, and may be moved there. */
 static bool can_move(const search *s, int step, int at)
 {
-    return s->again_at[step] >= at;
+    return s->remat_at[step] >= at;
 }
 
 /* ---- chains ---- */
@@ -123,10 +123,10 @@ static void drop(search *s, int step)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
-        if (s->is_again[i] && s->run[i] == step)
+        if (s->is_remat[i] && s->run[i] == step)
             continue;
         s->run[kept] = s->run[i];
-        s->is_again[kept++] = s->is_again[i];
+        s->is_remat[kept++] = s->is_remat[i];
     }
     s->count = kept;
 }
@@ -137,15 +137,15 @@ static void apply(search *s, const choice *c)
     const size_t at = (size_t)c->at, more = c->chain.count;
     s->old_count = s->count;
     memcpy(s->old_run, s->run, s->count * sizeof *s->run);
-    memcpy(s->old_again, s->is_again, s->count);
+    memcpy(s->old_remat, s->is_remat, s->count);
     for (size_t i = 0; i < more; i++)
         if (s->repeats[c->chain.step[i]] == 1)
             drop(s, c->chain.step[i]);
     memmove(s->run + at + more, s->run + at, (s->count - at) * sizeof *s->run);
-    memmove(s->is_again + at + more, s->is_again + at, s->count - at);
+    memmove(s->is_remat + at + more, s->is_remat + at, s->count - at);
     for (size_t i = 0; i < more; i++) {
         s->run[at + i] = c->chain.step[i];
-        s->is_again[at + i] = 1;
+        s->is_remat[at + i] = 1;
         s->repeats[c->chain.step[i]] = 1;
     }
     s->count += more;
@@ -159,9 +159,9 @@ static void take_back(search *s, const choice *c)
         s->repeats[c->chain.step[i]] = 0;
     s->count = s->old_count;
     memcpy(s->run, s->old_run, s->count * sizeof *s->run);
-    memcpy(s->is_again, s->old_again, s->count);
+    memcpy(s->is_remat, s->old_remat, s->count);
     for (size_t i = 0; i < s->count; i++)
-        if (s->is_again[i])
+        if (s->is_remat[i])
             s->repeats[s->run[i]] = 1;
     s->repeats[c->chain.step[c->chain.count - 1]] = 2;
     s->extra -= c->chain.time;
@@ -204,7 +204,7 @@ static void improve(search *s, size_t target, double most, takt_remat *found)
 static bool is_anchor(const search *s, size_t at)
 {
     const takt_step *step = &s->plan->steps[s->run[at]];
-    bool is_good = !s->is_again[at] && step->node_count > 0;
+    bool is_good = !s->is_remat[at] && step->node_count > 0;
     for (size_t k = 0; k < step->out_count; k++)
         is_good &= s->plan->buffers[step->out[k].buffer].place != TAKT_PLACE_STATE;
     return is_good;
@@ -214,10 +214,10 @@ static void write_down(const search *s, takt_remat *found)
 {
     for (size_t i = 0; i < s->count; i++) {
         size_t next = i + 1;
-        while (s->is_again[i] && next < s->count && !is_anchor(s, next))
+        while (s->is_remat[i] && next < s->count && !is_anchor(s, next))
             next++;
-        if (s->is_again[i] && next < s->count)
-            found->again[found->again_count++] = (takt_again){
+        if (s->is_remat[i] && next < s->count)
+            found->remat[found->remat_count++] = (takt_remat_step){
                 s->plan->steps[s->run[i]].nodes[0], s->plan->steps[s->run[next]].nodes[0]};
     }
 }
@@ -234,9 +234,9 @@ takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_ti
     search s = {.plan = plan,
                 .memory = &found->memory,
                 .machine = backend->machine(plan->backend_state, plan->isas)};
-    found->again = takt_arena_array(&found->memory, plan->step_count, sizeof *found->again);
+    found->remat = takt_arena_array(&found->memory, plan->step_count, sizeof *found->remat);
     found->points = takt_arena_array(&found->memory, plan->step_count + 1, sizeof *found->points);
-    if (found->again == NULL || found->points == NULL)
+    if (found->remat == NULL || found->points == NULL)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_remat_survey(&s));
     improve(&s, target, most_time, found);

@@ -14,8 +14,8 @@ typedef struct takt_remat_point {
 
 typedef struct takt_remat {
     takt_arena memory;
-    takt_again *again; /* in the order of insertion; in `memory` */
-    size_t again_count;
+    takt_remat_step *remat; /* in the order of insertion; in `memory` */
+    size_t remat_count;
     takt_remat_point *points; /* before the first repetition, and after each; in `memory` */
     size_t point_count;
 } takt_remat;

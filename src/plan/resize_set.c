@@ -126,7 +126,7 @@ static bool constants_again(takt_resizer *r)
         s->scratch_bytes = takt_round_up(s->scratch_bytes, TAKT_ALIGN);
         is_good = is_good && s->scratch_bytes + s->scratch_each <= r->constant_scratch_bytes;
         if (is_good)
-            takt_execute_alone(s, r->bases, r->constant_scratch, &fault, NULL);
+            takt_execute_constant(s, r->bases, r->constant_scratch, &fault, NULL);
         is_good = is_good && fault.element == TAKT_FAULT_NONE;
     }
     r->plan->step_count = count;
@@ -209,7 +209,7 @@ static bool constants_kept(takt_resizer *r)
     bool is_good = true;
     for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
         takt_fault_slot fault = {.element = TAKT_FAULT_NONE};
-        takt_execute_alone(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault, NULL);
+        takt_execute_constant(&r->sized.steps[i].step, r->bases, r->constant_scratch, &fault, NULL);
         is_good = fault.element == TAKT_FAULT_NONE;
     }
     return is_good;

@@ -13,14 +13,14 @@
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
 
-enum { MOST_STEPS = 4096, MOST_AGAIN = 8, TRIES = 4 };
+enum { MOST_STEPS = 4096, MOST_REMAT = 8, TRIES = 4 };
 
 typedef struct search {
     takt_ctx *ctx;
     takt_graph *graph;
     takt_plan_settings best;
-    takt_again again[MOST_AGAIN];
-    takt_id alone[MOST_AGAIN];
+    takt_remat_step remat[MOST_REMAT];
+    takt_id single[MOST_REMAT];
     takt_plan *plan; /* dry, of `best` */
     size_t given_bytes;
 } search;
@@ -102,7 +102,7 @@ static bool fills(const takt_plan *plan, const takt_step *s)
 }
 
 /* Rematerialises `buffer` before its next read after step `full`. */
-static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_again *again)
+static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_remat_step *remat)
 {
     const takt_buffer *b = &plan->buffers[buffer];
     if (b->place != TAKT_PLACE_ARENA || b->space != TAKT_HOST || b->value == TAKT_NONE ||
@@ -117,7 +117,7 @@ static bool candidate(const takt_plan *plan, uint32_t buffer, int full, takt_aga
         next++;
     if (next > b->last || plan->steps[next].node_count == 0)
         return false;
-    *again = (takt_again){plan->steps[made].nodes[0], plan->steps[next].nodes[0]};
+    *remat = (takt_remat_step){plan->steps[made].nodes[0], plan->steps[next].nodes[0]};
     return true;
 }
 
@@ -128,7 +128,7 @@ static takt_status repeat_one(search *s, bool *found)
     size_t below = SIZE_MAX;
     *found = false;
     for (int tries = 0; tries < TRIES && !*found; tries++) {
-        takt_again best = {0}, own;
+        takt_remat_step best = {0}, own;
         size_t bytes = 0;
         for (uint32_t k = 0; k < s->plan->buffer_count; k++)
             if (s->plan->buffers[k].bytes < below && s->plan->buffers[k].bytes > bytes &&
@@ -140,8 +140,8 @@ static takt_status repeat_one(search *s, bool *found)
             return TAKT_OK;
         below = bytes;
         takt_plan_settings more = s->best;
-        s->again[more.again_count++] = best;
-        more.again = s->again;
+        s->remat[more.remat_count++] = best;
+        more.remat = s->remat;
         TAKT_TRY(attempt(s, &more, found));
     }
     return TAKT_OK;
@@ -154,18 +154,18 @@ static takt_status single_one(search *s, bool *found)
     const takt_step *full = &s->plan->steps[fullest(s->plan)];
     *found = false;
     if (full->task_count == 1 || full->scratch_each == 0 || full->node_count == 0 ||
-        s->best.alone_count == MOST_AGAIN)
+        s->best.single_count == MOST_REMAT)
         return TAKT_OK;
     takt_plan_settings more = s->best;
-    s->alone[more.alone_count++] = full->nodes[0];
-    more.alone = s->alone;
+    s->single[more.single_count++] = full->nodes[0];
+    more.single_threaded = s->single;
     return attempt(s, &more, found);
 }
 
 static takt_status improve(search *s, bool *found)
 {
     *found = false;
-    if (s->best.again_count < MOST_AGAIN)
+    if (s->best.remat_count < MOST_REMAT)
         TAKT_TRY(repeat_one(s, found));
     return *found ? TAKT_OK : single_one(s, found);
 }
@@ -176,7 +176,7 @@ static takt_status look(search *s, const takt_plan_settings *settings)
 {
     bool is_better;
     takt_plan_settings own = *settings;
-    own.again_count = own.alone_count = 0;
+    own.remat_count = own.single_count = 0;
     for (int order = 0; order < TAKT_ORDERS; order++) {
         own.order = (takt_order)order;
         TAKT_TRY(attempt(s, &own, &is_better));

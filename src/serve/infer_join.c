@@ -166,7 +166,7 @@ static void run_joined(group *g)
     takt_tensors_free(&all);
 }
 
-static void run_alone(takt_tensors *t)
+static void run_unjoined(takt_tensors *t)
 {
     const takt_status status = t->why == NULL ? takt_tensors_run(t) : TAKT_OK;
     const takt_tensors from = *t;
@@ -202,7 +202,7 @@ void takt_serve_infer(takt_server *s, takt_job *const *jobs, size_t count)
     }
     for (size_t i = 0; i < count && g.at != NULL; i++)
         if (g.at[i].job != NULL)
-            run_alone(&g.at[i]);
+            run_unjoined(&g.at[i]);
     takt_arena_deinit(&arena);
 }
 

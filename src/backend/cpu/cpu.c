@@ -182,7 +182,7 @@ size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t 
 {
     const takt_cost_model *w = takt_cost_model_of(p->step->isas);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    if (threads == 1 || most < 2 || takt_planner_is_alone(p))
+    if (threads == 1 || most < 2 || takt_planner_is_single_threaded(p))
         return 1;
     const double us = takt_cost_model_us(w, flops, bytes) + spread_bytes(p) / w->moved_per_us;
     const size_t tasks = takt_cost_model_tasks(w, us, threads);

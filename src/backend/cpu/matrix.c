@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Rows, columns and their strides of the last two axes (one axis: as `alone` says). */
+/* Rows, columns and their strides of the last two axes (one axis: a row of the left factor, a
+ * column of the right one). */
 static void sides(const takt_type *t, bool transposed, bool is_left, size_t size[2],
                   size_t stride[2])
 {

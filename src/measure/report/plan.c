@@ -175,7 +175,7 @@ static void hint_text(takt_report *r, const takt_plan *plan)
                       "%zu on one thread, "
                       "arena %s bytes instead of %s",
                       plan->moved_steps, plan->moved_steps == 1 ? "" : "s", plan->repeated_steps,
-                      plan->alone_steps, takt_figure(plan->arena_bytes, a),
+                      plan->single_threaded_steps, takt_figure(plan->arena_bytes, a),
                       takt_figure(plan->given_bytes, b));
     takt_plan_query(plan, &info);
     if (info.direct_convs > 0)
@@ -198,7 +198,7 @@ static void hint_json(takt_report *r, const takt_plan *plan)
     takt_report_count(r, "repeated_steps", plan->repeated_steps);
     takt_plan_query(plan, &info);
     takt_report_count(r, "direct_convs", info.direct_convs);
-    takt_report_count(r, "single_thread_steps", plan->alone_steps);
+    takt_report_count(r, "single_thread_steps", plan->single_threaded_steps);
     takt_report_count(r, "arena_in_given_order",
                       plan->given_bytes > 0 ? plan->given_bytes : plan->arena_bytes);
     takt_report_pair(r, "donated", plan->settings.donated);

@@ -249,19 +249,19 @@ static double say_alike(const takt_profile *p, takt_report *r, const void **rows
 }
 
 /* Steps that run on one thread while the others are idle. */
-static void say_alone(const takt_profile *p, takt_report *r)
+static void say_single_threaded(const takt_profile *p, takt_report *r)
 {
     takt_finding f = {.cause = "threads"};
-    double alone = 0;
+    double single = 0;
     for (size_t i = 0; i < p->plan->step_count; i++)
-        alone += p->rows[i].roof.threads == 1 ? p->rows[i].share : 0;
-    f.gain = alone * (1 - 1 / (double)p->plan->threads);
+        single += p->rows[i].roof.threads == 1 ? p->rows[i].share : 0;
+    f.gain = single * (1 - 1 / (double)p->plan->threads);
     snprintf(f.figure, sizeof f.figure,
-             "%.0f %% of the time is spent in steps that are too small to share", 100 * alone);
+             "%.0f %% of the time is spent in steps that are too small to share", 100 * single);
     snprintf(f.remedy, sizeof f.remedy,
              "a larger batch, or --hint throughput with several "
              "sessions");
-    if (p->plan->threads > 1 && alone > 0.2)
+    if (p->plan->threads > 1 && single > 0.2)
         say(r, NULL, &f);
 }
 
@@ -333,7 +333,7 @@ void takt_profile_advice(const takt_profile *p, takt_report *r)
             seen += say_alike(p, r, order + i, p->plan->step_count - i, &waited);
             said++;
         }
-    say_alone(p, r);
+    say_single_threaded(p, r);
     say_rest(p, r, waited);
     if (r->is_json)
         takt_json_close(&r->json, ']');

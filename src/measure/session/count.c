@@ -38,10 +38,10 @@ takt_status takt_session_count(takt_session *s, const char *event, uint64_t runs
     takt_counter_begin(counter);
     for (uint64_t i = 0; i < runs && status == TAKT_OK; i++)
         status = takt_session_run(s);
-    const bool alone = takt_counter_end(counter, &value);
+    const bool is_exclusive = takt_counter_end(counter, &value);
     takt_counter_close(counter);
     TAKT_TRY(status);
-    if (!alone || (value == 0 && !takt_event_is_miss(which)))
+    if (!is_exclusive || (value == 0 && !takt_event_is_miss(which)))
         return unavailable(s->ctx, event, EBUSY);
     *per_run = (double)value / (double)runs;
     return TAKT_OK;
