@@ -220,11 +220,11 @@ static bool has_fast(const takt_plan_settings *s, const char *family)
 }
 
 /* Other backends have no kernels for 16-bit activations. */
-static bool narrows_maps(const takt_plan_settings *s)
+static bool narrows_activations(const takt_plan_settings *s)
 {
     return s->is_fast && !s->lower_all && s->backend == s->fallback &&
-           takt_pass_is_on(&takt_pass_narrow_maps, s->passes_off) && has_fast(s, "product_bf16") &&
-           has_fast(s, "depthwise_bf16");
+           takt_pass_is_on(&takt_pass_narrow_activations, s->passes_off) &&
+           has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16");
 }
 
 static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)
@@ -348,7 +348,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     TAKT_TRY(settle_passes(ctx, o, level, s));
     s->fuse = s->fuse && !s->backend->is_reference;
     s->lower_all = level->lowers_all && !s->backend->is_reference;
-    s->narrows_maps = narrows_maps(s);
+    s->narrows_activations = narrows_activations(s);
     s->library = takt_backend_which(backend, o->blas);
     s->reuse = !o->no_reuse;
     s->in_place = !o->no_in_place;

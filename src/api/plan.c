@@ -113,8 +113,9 @@ static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, 
     TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &again, &next), &next));
     if (s->precision != TAKT_F32)
         TAKT_TRY(advance(g, takt_graph_narrow(*g, s->precision, r->report, &next), &next));
-    if (s->narrows_maps)
-        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_maps, *g, r->report, &next), &next));
+    if (s->narrows_activations)
+        TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_activations, *g, r->report, &next),
+                         &next));
     return TAKT_OK;
 }
 

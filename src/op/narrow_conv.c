@@ -1,6 +1,6 @@
 /* narrow_conv.c - convolution of bf16 values with the usual steps after it, rounded once.
  *
- * The pass `narrow-maps` creates it from f32 convolutions under `numerics = fast`, so that
+ * The pass `narrow-activations` creates it from f32 convolutions under `numerics = fast`, so that
  * activations take 16 bits in memory: docs/numerics.md.
  */
 #include "op/util/narrow.h"

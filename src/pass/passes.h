@@ -28,7 +28,7 @@ extern const takt_pass takt_pass_winograd;
 bool takt_winograd_suits(const takt_graph *g, const takt_node *n);
 extern const takt_pass takt_pass_reduce_strength;
 extern const takt_pass takt_pass_widen_late;
-extern const takt_pass takt_pass_narrow_maps; /* by the plan, under `numerics = fast` */
+extern const takt_pass takt_pass_narrow_activations; /* by the plan, under `numerics = fast` */
 /* Not in the pipeline: only on request (takt_graph_narrow). */
 extern const takt_pass takt_pass_precision;
 /* Not in the pipeline: for models that are trained in mixed precision (takt_graph_amp). */

@@ -31,7 +31,7 @@ static const stage stages[] = {
     {&takt_pass_winograd, "hides convolutions from rules, so after the last that looks for them"},
     {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},
     {&takt_pass_widen_late, "after the passes that move weights about"},
-    {&takt_pass_narrow_maps,
+    {&takt_pass_narrow_activations,
      "the plan does it, after all passes: only under `numerics = fast`, for the cpu backend"},
 };
 

@@ -247,12 +247,12 @@ typedef struct takt_plan_settings {
     bool lower_all;              /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
     takt_gemm_blocking blocking; /* of matrix products, if is_blocked */
     bool is_blocked;
-    bool is_fast;           /* products by bf16 dot products where the machine has them */
-    bool narrows_maps;      /* and what convolutions read and write in bf16 */
-    takt_dtype precision;   /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
-    const takt_plan *rooms; /* of larger sizes, whose places in the arena are taken; or NULL */
-    takt_basis *basis;      /* that the graph came from and constants are shared by; or NULL */
-    const int64_t *sizes;   /* by index of names, that the basis gave the graph; NULL: not known */
+    bool is_fast;             /* products by bf16 dot products where the machine has them */
+    bool narrows_activations; /* and what convolutions read and write in bf16 */
+    takt_dtype precision;     /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
+    const takt_plan *rooms;   /* of larger sizes, whose places in the arena are taken; or NULL */
+    takt_basis *basis;        /* that the graph came from and constants are shared by; or NULL */
+    const int64_t *sizes; /* by index of names, that the basis gave the graph; NULL: not known */
     size_t size_count;
 } takt_plan_settings;
 

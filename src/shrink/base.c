@@ -108,14 +108,14 @@ static takt_status stages(const takt_model *m, takt_arena *arena, bool is_traine
         return TAKT_ERR_MEMORY;
     TAKT_TRY(advance(g, takt_graph_freeze(*g, values, &next), &next));
     const bool transposes = is_transposed(*g);
-    TAKT_TRY(takt_pass_choose(m->ctx,
-                              transposes
-                                  ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
-                                    "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-maps"
-                                  : "-recognise,-join-attention,-layout,-padded-taps,-winograd,"
-                                    "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,"
-                                    "-narrow-maps",
-                              &pipeline.choice));
+    TAKT_TRY(takt_pass_choose(
+        m->ctx,
+        transposes ? "-recognise,-join-attention,-padded-taps,-winograd,-siblings,"
+                     "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-activations"
+                   : "-recognise,-join-attention,-layout,-padded-taps,-winograd,"
+                     "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,"
+                     "-narrow-activations",
+        &pipeline.choice));
     const int passes = transposes ? 2 : 1; /* the second is for what is between the new layouts */
     for (int i = 0; i < passes; i++)
         TAKT_TRY(advance(g, takt_pipeline_run(m->ctx, *g, &pipeline, &next), &next));

@@ -235,9 +235,11 @@ expect(counts[0] == counts[2] < counts[1] == counts[3], f"fuse on and off: {coun
 expect(len({parsed("run", "--json", MLP, *flags)["digest"]
             for flags in ((), ("--pass=-fuse",), ("--pass=fuse:min-gain=1.5",))}) == 1, "bits")
 listed = {row["name"]: row for row in parsed("opt", "--list", "--json")["passes"]}
-expect(listed["narrow-maps"]["licence"] == "`numerics = fast`" and listed["narrow-maps"]["laws"],
-       "opt --list does not say what narrow-maps does")
-fails(2, "plan", MLP, "--pass=-narrow-map", says=["no pass called narrow-map", "mean narrow-maps"])
+narrows = listed["narrow-activations"]
+expect(narrows["licence"] == "`numerics = fast`" and narrows["laws"],
+       "opt --list does not say what narrow-activations does")
+fails(2, "plan", MLP, "--pass=-narrow-activation",
+      says=["no pass called narrow-activation", "mean narrow-activations"])
 expect("fuse: several nodes" in succeeds("opt", "--list"), "opt --list does not name fuse")
 fails(2, "plan", MLP, "--pass=fuse:gain=2", says=["fuse:gain=2 is not understood", "min-gain"])
 fails(2, "plan", MLP, "--pass=fuse:min-gain=much", says=["not understood"])

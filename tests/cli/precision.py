@@ -145,7 +145,7 @@ def passes_of(*flags):
     """The events of takt explain, by pass; those that fired are what is planned."""
     events = parsed("explain", "--json", *flags)["passes"]["events"]
     steps = succeeds("plan", *flags)
-    for name, op in (("winograd", "winograd_conv"), ("narrow-maps", "narrow_conv")):
+    for name, op in (("winograd", "winograd_conv"), ("narrow-activations", "narrow_conv")):
         fired = any(e["pass"] == name and e["refused"] is None for e in events)
         expect(fired == (op in steps), f"{flags}: {name}: {events}\n{steps}")
     return {e["pass"]: e["refused"] for e in events}
@@ -154,13 +154,14 @@ def passes_of(*flags):
 expect(passes_of(RELU) == {"winograd": None} == passes_of(SILU), "winograd under exact")
 for flags in (("-O1",), ("--pass=-winograd",), ("--pass=-all",)):
     expect("winograd" not in passes_of(RELU, *flags), f"winograd with {flags}")
-expect(not {"winograd", "narrow-maps"} & set(passes_of(RELU, *FAST, "-O1")), "fast at -O1")
+expect(not {"winograd", "narrow-activations"} & set(passes_of(RELU, *FAST, "-O1")), "fast at -O1")
 expect("precision" in passes_of(RELU, "--precision", "f16"), "no rule of --precision")
-is_narrow = "narrow-maps" in passes_of(RELU, *FAST)
-expect(not is_narrow or passes_of(RELU, *FAST) == {"narrow-maps": None}, "fast")
+is_narrow = "narrow-activations" in passes_of(RELU, *FAST)
+expect(not is_narrow or passes_of(RELU, *FAST) == {"narrow-activations": None}, "fast")
 expect(not is_narrow or passes_of(SILU, *FAST) ==
-       {"narrow-maps": "what follows it is computed in f32"}, "silu under fast")
-expect("narrow-maps" not in passes_of(RELU, *FAST, "--pass=-narrow-maps"), "-narrow-maps")
+       {"narrow-activations": "what follows it is computed in f32"}, "silu under fast")
+expect("narrow-activations" not in passes_of(RELU, *FAST, "--pass=-narrow-activations"),
+       "-narrow-activations")
 expect("winograd" in passes_of(RELU, *FAST, "--pass=+winograd"), "+winograd")
 digests = {parsed("run", "--json", RELU, *FAST, *flags)["digest"]
            for flags in ((), ("--pass=-fuse",))}

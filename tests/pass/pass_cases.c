@@ -159,9 +159,9 @@ static void same_meaning(const char *path, const takt_pass *pass, const takt_gra
                takt_status_name(second));
         if (first == TAKT_OK && second == TAKT_OK)
             meaning_same(&want, &got,
-                         pass == &takt_pass_narrow_maps ? 3e-2
-                         : pass->licence != NULL        ? 1e-5
-                                                        : 0,
+                         pass == &takt_pass_narrow_activations ? 3e-2
+                         : pass->licence != NULL               ? 1e-5
+                                                               : 0,
                          path);
         meaning_deinit(&want);
         meaning_deinit(&got);

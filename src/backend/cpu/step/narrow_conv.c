@@ -17,8 +17,8 @@ enum { FASTER = 4 };                       /* than products of f32, for the cut 
 
 typedef takt_narrow_conv facts;
 
-/* The op is made after composites were lowered (pass `narrow-maps`); one in a model is lowered, and
- * computed exactly. */
+/* The op is made after composites were lowered (pass `narrow-activations`); one in a model is
+ * lowered, and computed exactly. */
 static bool is_mine(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_narrow_conv || n->attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC)

@@ -223,7 +223,7 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
     TAKT_TRY(takt_pass_choose(
         in->ctx,
         "-bytes,-quantized,-siblings,-padded-taps,-winograd,-reduce-strength,-widen-late,"
-        "-narrow-maps",
+        "-narrow-activations",
         &pipeline.choice));
     const takt_tensor *slots = slots_of(arena, in, given);
     if (slots == NULL)

@@ -1,5 +1,6 @@
-/* narrow_maps.c - convolutions on maps of 16 bits under `numerics = fast`: every way of computing
- * them is close to exact, the same for any number of threads, and taken where it should be.
+/* narrow_activations.c - convolutions on activations of 16 bits under `numerics = fast`: every way
+ * of computing them is close to exact, the same for any number of threads, and taken where it
+ * should be.
  */
 #include "test.h"
 
@@ -111,13 +112,14 @@ static void is_close(const sample *s)
 static void is_switched_by_name(const sample *s)
 {
     static float exact[MOST], with[MOST], other[MOST];
-    static const char *const same[] = {"+narrow-maps", "-narrow-maps,+narrow-maps", "-fuse",
+    static const char *const same[] = {"+narrow-activations",
+                                       "-narrow-activations,+narrow-activations", "-fuse",
                                        "fuse:min-gain=2"};
     const bool is_there = has("product_bf16") && has("depthwise_bf16");
     takt_model *m = model_of(s);
     takt_plan_options o = {.sizes = "n=1"};
     const size_t count = run_once(ctx, m, &o, (run_results){exact, MOST});
-    o.passes = "+narrow-maps";
+    o.passes = "+narrow-activations";
     run_once(ctx, m, &o, (run_results){other, MOST});
     EXPECT(memcmp(other, exact, count * sizeof *exact) == 0, "%s: it runs in exact", s->family);
     o = (takt_plan_options){.sizes = "n=1", .numerics = "fast"};
@@ -128,7 +130,7 @@ static void is_switched_by_name(const sample *s)
         EXPECT(memcmp(with, other, count * sizeof *with) == 0, "%s: %s changes bits", s->family,
                o.passes);
     }
-    o.passes = "-narrow-maps";
+    o.passes = "-narrow-activations";
     run_once(ctx, m, &o, (run_results){other, MOST});
     EXPECT((memcmp(with, other, count * sizeof *with) != 0) == is_there, "%s: %s changes nothing",
            s->family, o.passes);
@@ -141,7 +143,7 @@ static void is_switched_by_name(const sample *s)
 static void few_channels_stay_f32(void)
 {
     static float exact[MOST], got[MOST];
-    static const char *const passes[] = {NULL, "-narrow-maps"};
+    static const char *const passes[] = {NULL, "-narrow-activations"};
     for (int cout = 8; cout <= 32; cout += 24) {
         char text[256];
         snprintf(text, sizeof text,

@@ -1,4 +1,4 @@
-/* narrow_maps.c - convolutions in 16 bits, with the element-wise ops after them: `numerics = fast`.
+/* narrow_activations.c - activations of convolutions in 16 bits, under `numerics = fast`.
  *
  * A convolution with channels last and constant weights becomes narrow_conv of bf16, and its result
  * is widened again. Subsequent ops (bias, residual, relu, bounds) move before the widening, into
@@ -220,8 +220,8 @@ static const takt_rule rules[] = {
     {&takt_op_concat, "concat(widen(x), widen(y)) = widen(concat(x, y))", concat},
 };
 
-const takt_pass takt_pass_narrow_maps = {
-    .name = "narrow-maps",
+const takt_pass takt_pass_narrow_activations = {
+    .name = "narrow-activations",
     .summary = "keep what convolutions read and write in 16 bits",
     .licence = "`numerics = fast`",
     TAKT_RULES(rules),
