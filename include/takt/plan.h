@@ -107,7 +107,7 @@ typedef struct takt_plan takt_plan;
     /* "a,b": outputs, values or layers by name; NULL: all outputs. */                             \
     FLAG(TEXT, outputs, OUTPUTS, "outputs", 0, LIST, "A,B",                                        \
          "only these results, and only what they need is computed")                                \
-    FIELD(CACHE, cache, "how matrix products walk through memory: --tile, --prefetch")             \
+    FIELD(CACHE, cache, "blocking and prefetch of matrix products: --tile, --prefetch")            \
     /* "f16" or "bf16": weights of products, convolutions and tables are widened as they are read; \
      * everything is computed in f32 as before. */                                                 \
     FLAG(TEXT, precision, PRECISION, "precision", 0, TEXT, "P",                                    \

@@ -128,7 +128,7 @@ static void prepare(const takt_step *s, const takt_task *t)
 
 /* Queries [first, last) by blocks. Values that a block does not see in its last chunk would lie
  * between the panels, so this chunk is packed for every block. */
-static void walk_blocks(const head *h, size_t first, size_t last)
+static void attend_blocks(const head *h, size_t first, size_t last)
 {
     const facts *f = h->f;
     size_t packed = h->keys;
@@ -154,7 +154,7 @@ static void run_head(const takt_step *s, const takt_task *t, head h, size_t firs
         for (size_t i = first; i < last; i++)
             memset(h.out + i * f->heads * f->value_dim, 0, f->value_dim * sizeof *h.out);
     else
-        walk_blocks(&h, first, last);
+        attend_blocks(&h, first, last);
 }
 
 /* Queries [row, end) of those that use a pair, head after head. */
