@@ -86,7 +86,7 @@ int check_planted(takt_check *c,
     for (size_t i = 0; i < planted_map_count; i++)
         plant_map(&p, &planted_maps[i]);
     for (size_t i = 0; i < planted_other_count; i++)
-        plant_other(&p, &planted_others[i], check_of(planted_others[i].family));
+        plant_other(&p, &planted_reductions[i], check_of(planted_reductions[i].family));
     for (size_t i = 0; i < planted_product_count; i++)
         plant_other(&p, &planted_products[i], check_of(planted_products[i].family));
     c->cases = cases;

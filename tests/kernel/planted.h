@@ -17,7 +17,7 @@ typedef struct planted_other {
 
 extern const planted_map planted_maps[];
 extern const size_t planted_map_count;
-extern const planted_other planted_others[];
+extern const planted_other planted_reductions[];
 extern const size_t planted_other_count;
 extern const planted_other planted_products[];
 extern const size_t planted_product_count;

@@ -10,7 +10,7 @@ from _seeds_load import all_loads
 from _seeds_ops import MAX, ML, MS, REFUSED, all_ops, built, f32, i64, i64_0, tree
 from _seeds_ops import x as given
 from _seeds_ops import zeros
-from _seeds_rest import all_rest
+from _seeds_branches import all_branches
 
 STATIC, DTYPE, DIM = 3303, 2103, 2106
 LEAST = -(1 << 63)
@@ -23,7 +23,7 @@ def all_models(onnx):
     all_loads(onnx)
     all_ops(onnx)
     all_deep(onnx)
-    all_rest(onnx)
+    all_branches(onnx)
     all_edges(onnx)
     names_of_sizes(onnx)
     symbols(onnx)

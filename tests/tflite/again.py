@@ -17,7 +17,7 @@ from _litert import DATA, SKIP, TMP, TOOL, Interpreter, finish, np, reference
 if np is None:
     SKIP("no numpy")
 import _cases  # needs numpy
-import _cases_more
+import _cases_moves
 import _cases_wide
 
 # LiteRT mixes bytes in floats (docs/tflite.md), or the layer is written as floats.
@@ -119,7 +119,7 @@ def models(only):
 
 def operators(only):
     made, refused = 0, 0
-    for group in _cases.GROUPS + _cases_more.GROUPS + _cases_wide.GROUPS:
+    for group in _cases.GROUPS + _cases_moves.GROUPS + _cases_wide.GROUPS:
         group()
     for name, case in _cases.CASES.items():
         if only not in name or name.startswith(APART):

@@ -16,10 +16,10 @@ from _litert import ROOT, SKIP, finish, np, reference, takt_run
 if np is None:
     SKIP("no numpy")
 import _cases  # needs numpy
-import _cases_more
+import _cases_moves
 import _cases_wide
 
-for group in _cases.GROUPS + _cases_more.GROUPS + _cases_wide.GROUPS:
+for group in _cases.GROUPS + _cases_moves.GROUPS + _cases_wide.GROUPS:
     group()
 
 DOCUMENT = os.path.join(ROOT, "docs", "tflite.md")

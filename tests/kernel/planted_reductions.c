@@ -1,4 +1,4 @@
-/* planted_others.c - broken reductions, row kernels, recurrent cells and conversions. */
+/* planted_reductions.c - broken reductions, row kernels, recurrent cells and conversions. */
 #include <math.h>
 #include <string.h>
 
@@ -251,7 +251,7 @@ static void panels_with_stale_rest(const takt_block_panels *g)
         g->dst[takt_panels_columns(g->panels, g->b.n) * g->k - 1] = 1;
 }
 
-const planted_other planted_others[] = {
+const planted_other planted_reductions[] = {
     ROW(block_i8, "one zero point for all blocks", block_without_zeros),
     ROW(block_i8, "one scale for all blocks", block_of_one_scale),
     ROW(block_f32, "the last row of weights is forgotten", block_without_last_k),
@@ -273,4 +273,4 @@ const planted_other planted_others[] = {
     ROW(convert, "i8 wraps", i8_wraps),
 };
 
-const size_t planted_other_count = sizeof planted_others / sizeof *planted_others;
+const size_t planted_other_count = sizeof planted_reductions / sizeof *planted_reductions;

@@ -1,4 +1,4 @@
-/* lengths_again.c - runs that begin again, because sizes that they find do not lie inside what was
+/* lengths_restart.c - runs that start over, because sizes that they find do not lie inside what was
  * planned for: measured, short of memory, and while sizes change from run to run. */
 #include <string.h>
 

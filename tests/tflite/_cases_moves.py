@@ -1,4 +1,4 @@
-"""_cases_more.py - further one-operator models: moves, reductions, control flow, recurrence."""
+"""_cases_moves.py - one-operator models: moves, reductions, control flow, recurrence, products."""
 import numpy as np
 
 from _cases import (BOOL, CASES, Case, F, I16, I32, I64, I8, RNG, U8, add, bias, const, floats,

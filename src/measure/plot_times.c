@@ -1,14 +1,100 @@
-/* plot_more.c - the slow tail of a distribution, two series in one plot, intervals, rooflines. */
+/* plot_times.c - times of runs: as a histogram, in order, the slow tail, two series in one plot. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "measure/ceilings.h"
 #include "measure/plot_axis.h"
 #include "stats/stats.h"
 
 enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
-enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
+enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM, BINS = 48 };
+
+/* ---- the distribution ---- */
+
+typedef struct histogram {
+    size_t bins[BINS], count, most;
+    double low, high, width;
+} histogram;
+
+static void count_bins(const takt_timing *t, histogram *h)
+{
+    h->low = t->stats.min;
+    h->high = fmax(takt_plot_end(t), h->low + 1);
+    /* A few times in many bins would be a comb without information. */
+    h->count = (size_t)fmin(BINS, fmax(6, ceil(2 * sqrt((double)t->count))));
+    h->width = (h->high - h->low) / (double)h->count;
+    h->most = 1;
+    for (size_t i = 0; i < t->count; i++) {
+        const double at = (t->samples[i] - h->low) / h->width;
+        if (t->samples[i] <= h->high)
+            h->bins[at < (double)h->count - 1 ? (size_t)fmax(at, 0) : h->count - 1]++;
+    }
+    for (size_t i = 0; i < h->count; i++)
+        h->most = h->bins[i] > h->most ? h->bins[i] : h->most;
+}
+
+static void upright(takt_text *text, const char *class, double at)
+{
+    takt_text_add(text, "<line class=\"%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n", class,
+                  at, at, TOP, HEIGHT - BOTTOM);
+}
+
+void takt_plot_distribution(takt_text *text, const takt_timing *t)
+{
+    const takt_stats *s = &t->stats;
+    histogram h = {0};
+    double scale;
+    count_bins(t, &h);
+    const char *unit = takt_time_word(h.high, &scale);
+    const takt_axis x = takt_x_axis(h.low * scale, h.high * scale, false),
+                    y = takt_y_axis(0, fmax(4, (double)h.most), false); /* whole numbers */
+    takt_plot_begin(text, "Distribution", unit, "runs");
+    takt_axis_ticks(text, &x, true);
+    takt_axis_ticks(text, &y, false);
+    for (size_t i = 0; i < h.count; i++) {
+        const double left = takt_axis_place(&x, (h.low + (double)i * h.width) * scale);
+        const double right = takt_axis_place(&x, (h.low + (double)(i + 1) * h.width) * scale);
+        const double top = takt_axis_place(&y, (double)h.bins[i]);
+        if (h.bins[i] > 0)
+            takt_text_add(
+                text, "<rect class=\"d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+                left, top, fmax(right - left - 0.5, 0.5), y.from - top);
+    }
+    const double from = takt_axis_place(&x, fmin(s->median_ci.low * scale, x.high));
+    const double to = takt_axis_place(&x, fmin(s->median_ci.high * scale, x.high));
+    takt_text_add(text, "<rect class=\"b\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n",
+                  from, TOP, fmax(1, to - from), HEIGHT - BOTTOM - TOP);
+    upright(text, "m", takt_axis_place(&x, s->median * scale));
+    takt_plot_beyond(text, t, h.high);
+    takt_text_add(text, "</svg>\n");
+}
+
+/* ---- in order ---- */
+
+void takt_plot_series(takt_text *text, const takt_timing *t)
+{
+    const double high = fmax(takt_plot_end(t), t->stats.min + 1);
+    double scale;
+    const char *unit = takt_time_word(high, &scale);
+    const double room = 0.03 * (high - t->stats.min) * scale;
+    const takt_axis x = takt_x_axis(0, fmax(1, (double)t->count - 1), false);
+    const takt_axis y = takt_y_axis(t->stats.min * scale - room, high * scale + room, false);
+    /* More dots than pixels would make a large file and no better plot. */
+    const size_t stride = t->count / 2000 + 1;
+    const double middle = takt_axis_place(&y, t->stats.median * scale);
+    takt_plot_begin(text, "In order", "run", unit);
+    takt_axis_ticks(text, &x, true);
+    takt_axis_ticks(text, &y, false);
+    for (size_t i = 0; i < t->count; i += stride)
+        takt_text_add(text, "<circle class=\"%s\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"/>\n",
+                      t->samples[i] > high ? "w" : "d", t->count > 200 ? 1.3 : 3.0,
+                      takt_axis_place(&x, (double)i),
+                      takt_axis_place(&y, fmin(t->samples[i], high) * scale));
+    takt_text_add(text, "<line class=\"m\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n", LEFT,
+                  WIDTH - RIGHT, middle, middle);
+    takt_plot_beyond(text, t, high);
+    takt_text_add(text, "</svg>\n");
+}
 
 /* ---- the slow tail ---- */
 
@@ -108,60 +194,4 @@ void takt_plot_two(takt_text *text, const takt_timing *a, const takt_timing *b)
         "<circle class=\"w\" r=\"4\" cx=\"%d\" cy=\"14\"/><text x=\"%d\" y=\"18\">B</text>"
         "</svg>\n",
         WIDTH - 90, WIDTH - 82, WIDTH - 54, WIDTH - 46);
-}
-
-/* ---- intervals ---- */
-
-void takt_plot_bars(takt_text *text, const char *title, const char *unit, const takt_plot_bar *bars,
-                    size_t count)
-{
-    enum { NAMES = 170 };
-    double low = 0, high = 0;
-    for (size_t i = 0; i < count; i++) {
-        low = fmin(low, bars[i].low);
-        high = fmax(high, bars[i].high);
-    }
-    const double room = 0.08 * fmax(high - low, 1e-9);
-    takt_axis x = takt_x_axis(low - room, high + room, false);
-    x.from = NAMES;
-    takt_plot_begin(text, title, unit, "");
-    takt_axis_ticks(text, &x, true);
-    takt_text_add(text, "<line class=\"z\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n",
-                  takt_axis_place(&x, 0), takt_axis_place(&x, 0), TOP, HEIGHT - BOTTOM);
-    for (size_t i = 0; i < count; i++) {
-        const double y = TOP + (HEIGHT - TOP - BOTTOM) * ((double)i + 0.5) / (double)count;
-        const double from = takt_axis_place(&x, bars[i].low),
-                     to = takt_axis_place(&x, bars[i].high);
-        takt_text_add(text, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", NAMES - 12, y + 4);
-        takt_html_text(text, bars[i].name);
-        takt_text_add(text,
-                      "</text><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                      "height=\"%d\" rx=\"3\"/>\n",
-                      bars[i].is_band ? "b" : "d", from, y - (bars[i].is_band ? 14 : 5),
-                      fmax(2, to - from), bars[i].is_band ? 28 : 10);
-        if (!bars[i].is_band)
-            takt_text_add(text, "<circle class=\"w\" r=\"7\" cx=\"%.1f\" cy=\"%.1f\"/>\n",
-                          takt_axis_place(&x, bars[i].value), y);
-    }
-    takt_text_add(text, "</svg>\n");
-}
-
-void takt_plot_roofline(takt_text *text, const takt_ceiling *c, const takt_plot_point *points,
-                        size_t count)
-{
-    takt_plot plot = {.title = "Roofline",
-                      .x_label = "FLOP per byte",
-                      .y_label = "GFLOP/s",
-                      .x_log = true,
-                      .y_log = true,
-                      .labels = true,
-                      .points = points,
-                      .count = count,
-                      .roof = c->f32_gflops};
-    for (int i = 0; i < TAKT_LEVELS; i++) {
-        plot.slopes[i] = c->read_gbs[i];
-        plot.slope_names[i] = takt_level_names[i];
-    }
-    if (count > 0)
-        takt_plot_points(text, &plot);
 }

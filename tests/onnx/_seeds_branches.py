@@ -1,4 +1,4 @@
-"""_seeds_rest.py - branches of the reader that nothing else takes: names of sizes word by word,
+"""_seeds_branches.py - branches of the reader that nothing else takes: names of sizes word by word,
 depths that add up, values that are worked out in rare ways, and what would take long."""
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value, varint
 from _seeds_empty import all_empty
@@ -9,7 +9,7 @@ from _seeds_ops import BIG, MAX, REFUSED, WIRE
 ROW, FLAG = value("x", [3]), tensor("t", [], 9, b"\1")
 
 
-def all_rest(onnx):
+def all_branches(onnx):
     words(onnx)
     files(onnx)
     depths(onnx)
