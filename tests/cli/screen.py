@@ -73,7 +73,8 @@ wide, narrow = (on_terminal(columns, "ops") for columns in (400, 90))
 expect(all(len(line) <= 90 for line in narrow), [line for line in narrow if len(line) > 90])
 expect(" ".join(" ".join(wide).split()) == " ".join(" ".join(narrow).split()), "words are lost")
 
-for words in (["help"], ["help", "run"], ["benchmark", "--help"], ["benchmark", "run", "--help"]):
+for words in (["help"], ["help", "all"], ["help", "run"], ["benchmark", "--help"],
+              ["benchmark", "run", "--help"]):
     wide, narrow = (on_terminal(columns, *words) for columns in (400, 80))
     long = [line for line in narrow if len(line) > 80 and not line.startswith("example: ")]
     expect(not long, f"{words}: {long}")

@@ -19,6 +19,7 @@ TYPED = {
     "takt benchmark run --scen": "--scenario",
     "takt run --scen": None,
     "takt help su": "summary",
+    "takt help al": "all",
     "takt completion z": "zsh",
     "takt run examples/ml": "examples/mlp.takt",
     "takt benchmark run examples/ml": "examples/mlp.takt",

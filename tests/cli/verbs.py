@@ -11,13 +11,18 @@ from _cli import (CNN, MLP, ROOT, STREAM, expect, fails, finish, parsed, path, s
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
 import _pb  # noqa: E402
 
-overview = succeeds("help")
+overview, short = succeeds("help", "all"), succeeds("help")
 headings = re.findall(r"^(\S.*):$", overview, re.MULTILINE)
 expect(len(headings) == len(set(headings)) >= 8, f"verbs stand under their tasks: {headings}")
+expect(all(f"\n{heading}:" in short for heading in headings), "the overview lacks a task")
+expect(len(short.splitlines()) <= 40 and max(map(len, short.splitlines())) <= 80,
+       f"takt help does not fit a screen: {len(short.splitlines())} lines")
 for verb in (entry["name"] for entry in parsed("help", "--json")["verbs"]):
     expect(len(re.findall(rf"^  {verb} ", overview, re.MULTILINE)) == 1,
-           f"takt help does not list {verb} once")
+           f"takt help all does not list {verb} once")
     words = verb.split()
+    named = re.findall(rf"^  {verb} |[ ,]{words[0]}( WORD)?(?=,|$)", short, re.MULTILINE)
+    expect(len(named) == 1, f"takt help does not name {verb} once: {named}")
     text, full = (succeeds(*words, flag) for flag in ("--help", "--help-all"))
     for shown, lines in ((text, 40), (full, 90)):
         expect(len(shown.splitlines()) <= lines, f"takt {verb} --help is longer than a screen")

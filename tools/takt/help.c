@@ -122,19 +122,68 @@ static const char *const headings[] = {
 #undef HEADING
 };
 
-void tool_help_all(void)
+static void begin_overview(void)
 {
-    char name[64];
     printf("takt %s - a neural-network engine: models in, plans out, the same bits\n\n"
            "usage: takt VERB [flags] [arguments]\n\n",
            takt_version());
+}
+
+static void print_verb(const takt_verb *v)
+{
+    char name[64];
+    printf("  %-18s ", tool_typed(v, name, sizeof name));
+    summary(v->summary, 21);
+}
+
+/* The names of a task's other verbs; of `benchmark run` and its like only `benchmark WORD`. */
+static void name_others(takt_task task, char *to, size_t size)
+{
+    const char *before = "", *group = "";
+    size_t used = 0;
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const takt_verb *v = tool_verbs[i];
+        const size_t length = strcspn(v->name, "-");
+        const bool is_of_group = v->name[length] == '-';
+        if (v->task != task || v->is_main || used + length + 16 > size ||
+            (is_of_group && strncmp(group, v->name, length + 1) == 0))
+            continue;
+        used += (size_t)snprintf(to + used, size - used, "%s%.*s%s", before, (int)length, v->name,
+                                 is_of_group ? " WORD" : "");
+        group = is_of_group ? v->name : group;
+        before = ", ";
+    }
+}
+
+void tool_help_overview(void)
+{
+    begin_overview();
+    for (size_t task = 0; task < sizeof headings / sizeof *headings; task++) {
+        char others[256] = "";
+        name_others((takt_task)task, others, sizeof others);
+        if (task == TAKT_TASK_COMMAND) {
+            printf("%s: %s\n\n", headings[task], others);
+            continue;
+        }
+        printf("%s:\n", headings[task]);
+        for (size_t i = 0; i < tool_verb_count; i++)
+            if (tool_verbs[i]->task == (takt_task)task && tool_verbs[i]->is_main)
+                print_verb(tool_verbs[i]);
+        printf("  %-18s ", "also");
+        summary(others, 21);
+    }
+    printf("`takt help all` lists every verb; `takt VERB --help` shows a verb's flags.\n");
+    lines(exits);
+}
+
+void tool_help_all(void)
+{
+    begin_overview();
     for (size_t task = 0; task < sizeof headings / sizeof *headings; task++) {
         printf("%s:\n", headings[task]);
         for (size_t i = 0; i < tool_verb_count; i++) {
-            if (tool_verbs[i]->task != (takt_task)task)
-                continue;
-            printf("  %-18s ", tool_typed(tool_verbs[i], name, sizeof name));
-            summary(tool_verbs[i]->summary, 21);
+            if (tool_verbs[i]->task == (takt_task)task)
+                print_verb(tool_verbs[i]);
         }
         printf("\n");
     }

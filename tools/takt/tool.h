@@ -83,6 +83,7 @@ typedef enum takt_task {
 typedef struct takt_verb {
     const char *name, *summary;
     takt_task task;
+    bool is_main; /* has a line of its own in `takt help`; `takt help all` has one for every verb */
     const char *arguments; /* for the usage line: "MODEL" */
     int arg_min, arg_max;
     const char *about; /* a paragraph for --help; may be NULL */
@@ -123,13 +124,12 @@ struct takt_tool {
     size_t arg_count;
     char *complaints; /* rendered errors of a text model, for --json; owned */
     bool has_complained;
-    bool has_fixed_sizes;
-    bool has_known; /* the model was read with the values of inputs */ /* -D went into the model
-                                                                          when it was loaded */
-    bool collects_notes; /* a model is being loaded for given inputs */
-    char notes[1024];    /* lines that are printed if it loads */
-    bool trains;         /* models are loaded to be trained */
-    takt_plan *checked;  /* for sessions: the plan with checks, if --checks samples; or NULL */
+    bool has_fixed_sizes; /* -D went into the model when it was loaded */
+    bool has_known;       /* the model was read with the values of inputs */
+    bool collects_notes;  /* a model is being loaded for given inputs */
+    char notes[1024];     /* lines that are printed if it loads */
+    bool trains;          /* models are loaded to be trained */
+    takt_plan *checked;   /* for sessions: the plan with checks, if --checks samples; or NULL */
 };
 
 /* Between these calls warnings of takt_model_load are kept; end prints them if the model was
@@ -207,6 +207,8 @@ const char *tool_typed(const takt_verb *v, char *to, size_t size);
 /* --help or --help-all is given. */
 bool tool_wants_help(const takt_tool *t);
 void tool_help_verb(const takt_verb *verb, bool all_flags);
+/* The verbs used most by task, the others by name; and all of them, each with its summary. */
+void tool_help_overview(void);
 void tool_help_all(void);
 /* All verbs with their flags, or one of them, as an object. */
 void tool_help_json(const takt_verb *only);

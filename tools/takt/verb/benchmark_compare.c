@@ -310,7 +310,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_compare = {
     .name = "benchmark-compare",
     .task = TAKT_TASK_MEASURE,
-    .summary = "which of several models, builds, backends or results is faster, and how sure",
+    .is_main = true,
+    .summary = "which of several models, builds or results is faster",
     .arguments = "A B",
     .arg_min = 0,
     .arg_max = 64,

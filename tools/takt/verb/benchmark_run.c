@@ -104,7 +104,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_run = {
     .name = "benchmark-run",
     .task = TAKT_TASK_MEASURE,
-    .summary = "time a model: latency, throughput and memory, with intervals",
+    .is_main = true,
+    .summary = "latency, throughput and memory of a model, with intervals",
     .arguments = "MODEL",
     .arg_min = 0,
     .arg_max = 64,

@@ -134,6 +134,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_compile = {
     .name = "compile",
     .task = TAKT_TASK_MAKE,
+    .is_main = true,
     .summary = "write a model and its weights into one checked file",
     .arguments = "MODEL",
     .arg_min = 1,

@@ -63,7 +63,7 @@ static void bash_second(void)
         second_words(tool_verbs[i], " ");
         printf("\" ;;\n");
     }
-    printf("    completion) words=\"bash zsh fish\" ;;\n    help) words=\"");
+    printf("    completion) words=\"bash zsh fish\" ;;\n    help) words=\"all ");
     first_words();
     printf("\" ;;\n");
 }
@@ -139,7 +139,8 @@ static void zsh_choice(const char *condition, const takt_verb *of)
 {
     printf("  if [[ $verb == %s ]]; then\n    words_of=(", condition);
     zsh_words(of);
-    printf(" )\n    (( CURRENT == 3 )) && { _describe verb words_of; return; }\n");
+    printf("%s )\n    (( CURRENT == 3 )) && { _describe verb words_of; return; }\n",
+           of == NULL ? " 'all:every verb'" : "");
 }
 
 static void zsh_flag(tool_flag_id id, const char *dashes, const char *name)
@@ -268,7 +269,7 @@ static void fish(void)
 {
     printf("# takt completion for fish: takt completion fish | source\n"
            "complete -c takt -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"
-           "complete -c takt -f -n '__fish_seen_subcommand_from help' -a '");
+           "complete -c takt -f -n '__fish_seen_subcommand_from help' -a 'all ");
     first_words();
     printf("'\n");
     for (size_t i = 0; i < tool_verb_count; i++) {

@@ -199,6 +199,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_convert = {
     .name = "convert",
     .task = TAKT_TASK_MAKE,
+    .is_main = true,
     .summary = "models and weights from one format into another",
     .arguments = "IN",
     .arg_min = 1,

@@ -57,7 +57,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_diff = {
     .name = "diff",
     .task = TAKT_TASK_TRUST,
-    .summary = "which value of a model first differs from a reference, by how much, and why",
+    .is_main = true,
+    .summary = "where a model first differs from a reference, and why",
     .arguments = "[REFERENCE] MODEL",
     .arg_min = 1,
     .arg_max = 2,

@@ -87,7 +87,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_doctor = {
     .name = "doctor",
     .task = TAKT_TASK_MEASURE,
-    .summary = "why a model is slow, large or has a low rate: each cause measured",
+    .is_main = true,
+    .summary = "why a model is slow or large, each cause measured",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

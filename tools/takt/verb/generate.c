@@ -259,6 +259,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_generate = {
     .name = "generate",
     .task = TAKT_TASK_TEXT,
+    .is_main = true,
     .summary = "continue a text with a language model",
     .arguments = "MODEL [PROMPT]",
     .arg_min = 1,

@@ -1,4 +1,6 @@
 /* help.c - help on the command or on one verb, and the manual page. */
+#include <string.h>
+
 #include "tool.h"
 
 static int run(takt_tool *t)
@@ -8,11 +10,14 @@ static int run(takt_tool *t)
         return TAKT_EXIT_OK;
     }
     const bool json = tool_on(t, TAKT_F_JSON);
-    if (t->arg_count == 0) {
+    const bool is_all = t->arg_count == 1 && strcmp(t->args[0], "all") == 0;
+    if (t->arg_count == 0 || is_all) {
         if (json)
             tool_help_json(NULL);
-        else
+        else if (is_all)
             tool_help_all();
+        else
+            tool_help_overview();
         return TAKT_EXIT_OK;
     }
     char pair[64] = "";
@@ -36,8 +41,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_help = {
     .name = "help",
     .task = TAKT_TASK_COMMAND,
-    .summary = "this overview, or a verb's flags",
-    .arguments = "[VERB]",
+    .summary = "the verbs used most, all of them, or a verb's flags",
+    .arguments = "[all | VERB]",
     .arg_min = 0,
     .arg_max = 2,
     .example = "takt help run",

@@ -25,7 +25,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_inspect = {
     .name = "inspect",
     .task = TAKT_TASK_RUN,
-    .summary = "inputs, outputs, parameters, operations and arithmetic of a model",
+    .is_main = true,
+    .summary = "a model's inputs, outputs, parameters and arithmetic",
     .arguments = "MODEL",
     .about = "Of a file of weights (safetensors, its .index.json, npz or npy), the tensors.",
     .arg_min = 1,

@@ -110,7 +110,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_plan = {
     .name = "plan",
     .task = TAKT_TASK_RUN,
-    .summary = "the steps in order and the memory to the byte, before anything runs",
+    .is_main = true,
+    .summary = "the steps in order and the memory to the byte, before a run",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

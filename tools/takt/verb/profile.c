@@ -271,6 +271,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_profile = {
     .name = "profile",
     .task = TAKT_TASK_MEASURE,
+    .is_main = true,
     .summary = "the time of every step, next to what this machine could do",
     .arguments = "MODEL",
     .arg_min = 1,

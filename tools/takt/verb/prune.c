@@ -152,6 +152,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_prune = {
     .name = "prune",
     .task = TAKT_TASK_SHRINK,
+    .is_main = true,
     .summary = "a model without the channels that are worth least",
     .arguments = "MODEL -o F --amount A",
     .about =

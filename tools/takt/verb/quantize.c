@@ -121,6 +121,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_quantize = {
     .name = "quantize",
     .task = TAKT_TASK_SHRINK,
+    .is_main = true,
     .summary = "a model whose layers compute on integers",
     .arguments = "MODEL -o F --calib D",
     .about =

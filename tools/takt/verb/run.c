@@ -355,6 +355,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_run = {
     .name = "run",
     .task = TAKT_TASK_RUN,
+    .is_main = true,
     .summary = "run a model on inputs from files or on random ones",
     .arguments = "MODEL [FILE...]",
     .arg_min = 1,

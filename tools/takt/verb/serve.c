@@ -134,6 +134,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_serve = {
     .name = "serve",
     .task = TAKT_TASK_TEXT,
+    .is_main = true,
     .summary = "answer requests over HTTP, as OpenAI's API does",
     .arguments = "MODEL...",
     .arg_min = 1,

@@ -205,6 +205,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_train = {
     .name = "train",
     .task = TAKT_TASK_TRAIN,
+    .is_main = true,
     .summary = "train a model on a data set",
     .arguments = "MODEL --data D",
     .about =

@@ -96,7 +96,8 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_verify = {
     .name = "verify",
     .task = TAKT_TASK_TRUST,
-    .summary = "prove a property for every input of a box, or show one that breaks it",
+    .is_main = true,
+    .summary = "prove a property for all inputs of a box, or refute it",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
