@@ -99,10 +99,12 @@ TAKT_MUST_USE takt_status takt_planner_input(takt_planner *p, takt_id node, size
 TAKT_MUST_USE takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index);
 /* Adds all inputs of `n` to step->in, in order. */
 TAKT_MUST_USE takt_status takt_planner_inputs(takt_planner *p, const takt_node *n);
-/* Adds result `k` of the anchor, if it has several; an unused one gets memory for the duration of
- * the step. */
+/* Adds result `k` of the anchor; an unused one of several gets memory for the duration of the
+ * step. */
 TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k,
                                               size_t *index);
+/* Adds all results of the anchor to step->out, in order. */
+TAKT_MUST_USE takt_status takt_planner_outputs(takt_planner *p, takt_id anchor);
 /* Like _output, but the result replaces step->in[input] if nobody reads that afterwards: the kernel
  * must allow dst == src exactly. */
 TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,

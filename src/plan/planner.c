@@ -156,9 +156,19 @@ takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input
     return takt_planner_output(p, node, index);
 }
 
+takt_status takt_planner_outputs(takt_planner *p, takt_id anchor)
+{
+    size_t index;
+    for (uint32_t k = 0; k < p->graph->nodes[anchor].out_count; k++)
+        TAKT_TRY(takt_planner_result(p, anchor, k, &index));
+    return TAKT_OK;
+}
+
 takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
+    if (p->graph->nodes[anchor].out_count == 1)
+        return takt_planner_output(p, anchor, index);
     for (takt_id get = b->gets[anchor]; get != TAKT_NONE; get = b->next_get[get])
         if (p->graph->nodes[get].attr[0].i64 == (int64_t)k)
             return takt_planner_output(p, get, index);

@@ -61,6 +61,19 @@ bool tool_shrink_can_save(const takt_tool *t)
     return path == NULL || tool_model_ending(t, path);
 }
 
+int tool_shrink_model(takt_tool *t, int (*shrink)(takt_tool *t, const takt_model *model))
+{
+    int code;
+    if (!tool_shrink_can_save(t))
+        return TAKT_EXIT_USAGE;
+    takt_model *model = tool_open_model(t, &code);
+    if (model == NULL)
+        return code;
+    code = shrink(t, model);
+    takt_model_destroy(model);
+    return code;
+}
+
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,
                      const tool_flag_id *reads, size_t count)
 {

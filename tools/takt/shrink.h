@@ -23,6 +23,8 @@ bool tool_is_block_type(const char *type);
 int tool_quantize_text(takt_tool *t);
 /* Whether -o, if given, names a model format; false: printed. */
 bool tool_shrink_can_save(const takt_tool *t);
+/* Opens the model and calls `shrink` with it; not if -o cannot be written. */
+int tool_shrink_model(takt_tool *t, int (*shrink)(takt_tool *t, const takt_model *model));
 /* Writes the model that a verb made to -o, with its lineage: the source model and the data sets of
  * these flags. Without -o nothing is written. */
 int tool_shrink_save(takt_tool *t, const takt_model *model, const char *command,

@@ -21,6 +21,16 @@ takt_status takt_combine_inputs(takt_planner *p, const takt_node *n)
     return TAKT_OK;
 }
 
+takt_status takt_indexed_begin(takt_planner *p, const takt_node *n, const void *data)
+{
+    if (data == NULL)
+        return TAKT_ERR_MEMORY;
+    p->step->data = data;
+    p->step->can_fault = true;
+    p->step->fault_id = TAKT_E_INDEX;
+    return takt_planner_inputs(p, n);
+}
+
 takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c)
 {
     const takt_id id = p->group->nodes[0];

@@ -24,6 +24,9 @@ typedef struct takt_combine {
 /* Adds all inputs of `n` to step->in; an x that is one number everywhere, as in gradients, is
  * replaced by that number, so that no zeros as large as a value are stored. */
 TAKT_MUST_USE takt_status takt_combine_inputs(takt_planner *p, const takt_node *n);
+/* For gather and scatter: a step with all inputs of `n` and this data (NULL: out of memory), whose
+ * faults are indices out of range. */
+TAKT_MUST_USE takt_status takt_indexed_begin(takt_planner *p, const takt_node *n, const void *data);
 /* For a step whose first input is x: adds the step's one output, in place of x if possible. */
 TAKT_MUST_USE takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine *c);
 /* Writes x as the first state of the result; returns where updates go. */

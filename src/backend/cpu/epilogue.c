@@ -123,3 +123,10 @@ bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
     }
     return e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE;
 }
+
+void takt_epilogue_finish(takt_epilogue_run *run, const takt_conv_block *block)
+{
+    takt_epilogue_f32 e;
+    if (takt_epilogue_f32_for(run, &e))
+        takt_conv_finish(&e, block);
+}

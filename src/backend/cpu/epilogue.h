@@ -6,6 +6,7 @@
 #ifndef TAKT_BACKEND_CPU_EPILOGUE_H
 #define TAKT_BACKEND_CPU_EPILOGUE_H
 
+#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/map_program.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 
@@ -38,5 +39,7 @@ typedef struct takt_epilogue_run {
 size_t takt_epilogue_scratch(const takt_cpu_epilogue *e);
 /* Arguments of a gemm_f32 kernel; `run` must outlive the call. False: nothing to do. */
 bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out);
+/* The epilogue of a product whose kernel has none, on a block that is complete. */
+void takt_epilogue_finish(takt_epilogue_run *run, const takt_conv_block *block);
 
 #endif

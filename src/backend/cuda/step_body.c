@@ -140,13 +140,8 @@ static takt_status add_ports(takt_planner *p, const takt_graph *g, takt_cuda_bod
 
 static takt_status add_views(takt_planner *p, const takt_node *n)
 {
-    const takt_id id = p->group->nodes[0];
-    size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
-    return TAKT_OK;
+    return takt_planner_outputs(p, p->group->nodes[0]);
 }
 
 static takt_status add_branches(takt_planner *p, const takt_node *n, takt_cuda_body *b)

@@ -172,11 +172,7 @@ static void *scanned(const takt_planner *p, const takt_node *n, int number,
 static takt_status add_results(takt_planner *p, const takt_node *n, const takt_rnn_match *m,
                                takt_cuda_rnn *r)
 {
-    const takt_id id = p->group->nodes[0];
-    size_t index;
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_planner_outputs(p, p->group->nodes[0]));
     r->h_out = takt_cuda_out((size_t)m->h_out);
     r->c_out = m->c_out >= 0 ? takt_cuda_out((size_t)m->c_out) : NULL;
     r->y = scanned(p, n, m->y, &r->y_lane);

@@ -110,9 +110,7 @@ static takt_status compile(takt_planner *p)
         TAKT_TRY(takt_planner_input(p, n->in[k], &index));
         input[k] = (int)index;
     }
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_planner_outputs(p, id));
     p->step->kind = "ref";
     p->step->kernel = "interpreter";
     p->step->run = run;

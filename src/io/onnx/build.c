@@ -1,6 +1,7 @@
 /* build.c - small builders for adapters. */
 #include <string.h>
 
+#include "io/constant.h"
 #include "io/onnx/adapt.h"
 
 /* After a failure attributes may be incomplete: the op would report that instead. */
@@ -20,31 +21,10 @@ takt_id takt_onnx_op2(takt_call *c, const takt_op *op, takt_id a, takt_id b, siz
     return takt_graph_call(c->g, op, 2, (takt_id[]){a, b}, n, attrs);
 }
 
-static takt_id constant(takt_call *c, const takt_type *type, const double *f, const int64_t *i)
-{
-    takt_tensor t;
-    const takt_status status = takt_tensor_create(c->ctx, type, &t);
-    if (status != TAKT_OK)
-        return takt_graph_fail(c->g, status);
-    const size_t count = takt_tensor_count(&t);
-    void *data = takt_tensor_data(&t);
-    for (size_t k = 0; k < count; k++) {
-        if (i != NULL)
-            takt_dtype_put_i(type->dtype, data, k, takt_dtype_wrap(type->dtype, i[k]));
-        else if (takt_dtype_is_float(type->dtype))
-            takt_dtype_put_f(type->dtype, data, k, takt_dtype_round(type->dtype, f[k]));
-        else
-            takt_dtype_put_i(type->dtype, data, k, takt_dtype_from_double(type->dtype, f[k]));
-    }
-    const takt_id id = takt_graph_constant(c->g, &t);
-    takt_tensor_release(&t);
-    return id;
-}
-
 takt_id takt_onnx_i64s(takt_call *c, const int64_t *v, size_t n)
 {
     const takt_type type = {.dtype = TAKT_I64, .rank = 1, .dim = {(int64_t)n}};
-    return constant(c, &type, NULL, v);
+    return takt_io_constant(c->ctx, c->g, &type, NULL, v);
 }
 
 takt_id takt_onnx_floats(takt_call *c, takt_dtype dtype, const double *v, const int64_t *dims,
@@ -52,13 +32,13 @@ takt_id takt_onnx_floats(takt_call *c, takt_dtype dtype, const double *v, const 
 {
     takt_type type = {.dtype = dtype, .rank = rank};
     memcpy(type.dim, dims, (size_t)rank * sizeof *dims);
-    return constant(c, &type, v, NULL);
+    return takt_io_constant(c->ctx, c->g, &type, v, NULL);
 }
 
 takt_id takt_onnx_scalar(takt_call *c, takt_dtype dtype, double value)
 {
     const takt_type type = {.dtype = dtype};
-    return constant(c, &type, &value, NULL);
+    return takt_io_constant(c->ctx, c->g, &type, &value, NULL);
 }
 
 takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype)

@@ -1,6 +1,7 @@
 /* build.c - small builders for adapters. */
 #include <string.h>
 
+#include "io/constant.h"
 #include "io/tflite/adapt.h"
 
 /* After a failure attributes may be incomplete: the op would report that instead. */
@@ -22,25 +23,7 @@ takt_id takt_tfl_op2(takt_tfl_call *c, const takt_op *op, takt_id a, takt_id b, 
 
 static takt_id constant(takt_tfl_call *c, const takt_type *type, const double *f, const int64_t *i)
 {
-    takt_tensor t;
-    if (!takt_tfl_good(c))
-        return TAKT_NONE;
-    const takt_status status = takt_tensor_create(c->ctx, type, &t);
-    if (status != TAKT_OK)
-        return takt_graph_fail(c->g, status);
-    const size_t count = takt_tensor_count(&t);
-    void *data = takt_tensor_data(&t);
-    for (size_t k = 0; k < count; k++) {
-        if (i != NULL)
-            takt_dtype_put_i(type->dtype, data, k, takt_dtype_wrap(type->dtype, i[k]));
-        else if (takt_dtype_is_float(type->dtype))
-            takt_dtype_put_f(type->dtype, data, k, takt_dtype_round(type->dtype, f[k]));
-        else
-            takt_dtype_put_i(type->dtype, data, k, takt_dtype_from_double(type->dtype, f[k]));
-    }
-    const takt_id id = takt_graph_constant(c->g, &t);
-    takt_tensor_release(&t);
-    return id;
+    return takt_tfl_good(c) ? takt_io_constant(c->ctx, c->g, type, f, i) : TAKT_NONE;
 }
 
 takt_id takt_tfl_make_i(takt_tfl_call *c, takt_dtype dtype, const int64_t *v, const int64_t *dims,

@@ -36,15 +36,7 @@ static int with_model(takt_tool *t, const takt_model *model)
 
 static int run(takt_tool *t)
 {
-    int code;
-    if (!tool_shrink_can_save(t))
-        return TAKT_EXIT_USAGE;
-    takt_model *model = tool_open_model(t, &code);
-    if (model == NULL)
-        return code;
-    code = with_model(t, model);
-    takt_model_destroy(model);
-    return code;
+    return tool_shrink_model(t, with_model);
 }
 
 const takt_verb takt_verb_lowrank = {

@@ -96,7 +96,6 @@ static const char *foreign_flag(const takt_tool *t)
 
 static int run(takt_tool *t)
 {
-    int code;
     const char *type = tool_text_of(t, TAKT_F_QUANT_TYPE);
     if (tool_is_block_type(type)) {
         const char *foreign = foreign_flag(t);
@@ -108,14 +107,7 @@ static int run(takt_tool *t)
     if (tool_text_of(t, TAKT_F_IMATRIX) != NULL || tool_item_of(t, TAKT_F_TENSOR_TYPE, 0) != NULL)
         return tool_usage_error(t, 1003, "write --type Q4_K -o F.gguf",
                                 "--imatrix and --tensor-type are for block types");
-    if (!tool_shrink_can_save(t))
-        return TAKT_EXIT_USAGE;
-    takt_model *model = tool_open_model(t, &code);
-    if (model == NULL)
-        return code;
-    code = with_model(t, model);
-    takt_model_destroy(model);
-    return code;
+    return tool_shrink_model(t, with_model);
 }
 
 const takt_verb takt_verb_quantize = {

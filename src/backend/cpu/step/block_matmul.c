@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "backend/cpu/block_floats.h"
-#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
@@ -246,11 +245,9 @@ static void run(const takt_step *s, const takt_task *t)
                                 .registers = (char *)t->scratch_own + f->registers_at,
                                 .row = row,
                                 .column = column};
-    takt_epilogue_f32 e;
     const takt_conv_block whole = {
         .y = o.c, .ld = o.ldc, .rows = o.m, .columns = column_end - column};
-    if (takt_epilogue_f32_for(&ending, &e))
-        takt_conv_finish(&e, &whole);
+    takt_epilogue_finish(&ending, &whole);
 }
 
 /* ---- planning ---- */

@@ -54,11 +54,8 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_planner_outputs(p, id));
     f->def = takt_native_find(p->ctx, n->attr[NAME].string);
     f->in = describe(p, p->step->in, p->step->in_count);
     f->out = describe(p, p->step->out, p->step->out_count);

@@ -54,14 +54,12 @@ static takt_status compile(takt_planner *p)
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
-    size_t capacity[TAKT_DL_RELATIONS], index;
+    size_t capacity[TAKT_DL_RELATIONS];
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     takt_planner_rigid(p);
     TAKT_TRY(takt_planner_inputs(p, n));
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_planner_outputs(p, id));
     f->ctx = p->ctx;
     f->node = n;
     TAKT_TRY(takt_dl_read(&p->plan->arena, n->attr[TAKT_DL_PROGRAM].string, &f->program));

@@ -6,7 +6,6 @@
  * (gemm_f32). Sums of chunks are added in order, so the bits are those of the product with floats.
  */
 #include "op/util/ggml.h"
-#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/epilogue.h"
@@ -168,10 +167,8 @@ static void finish(const takt_step *s, const takt_task *t, const part *o, size_t
                              .registers = o->scratch + f->registers_at,
                              .row = row,
                              .column = column};
-    takt_epilogue_f32 e;
     const takt_conv_block block = {.y = o->c, .ld = f->n, .rows = o->m, .columns = o->n};
-    if (takt_epilogue_f32_for(&run, &e))
-        takt_conv_finish(&e, &block);
+    takt_epilogue_finish(&run, &block);
 }
 
 static void run_matmul(const takt_step *s, const takt_task *t)

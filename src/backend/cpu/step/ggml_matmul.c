@@ -5,7 +5,6 @@
  * of k at a time, which stays in L2 (ggml_fill), and multiplied by gemm_f32. Sums of chunks are
  * added in order, so the bits are those of the product with floats.
  */
-#include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/epilogue.h"
@@ -182,10 +181,8 @@ static void finish(const takt_step *s, const takt_task *t, const part *o, size_t
                              .registers = o->scratch + f->registers_at,
                              .row = row,
                              .column = column};
-    takt_epilogue_f32 e;
     const takt_conv_block block = {.y = o->c, .ld = f->n, .rows = o->m, .columns = o->n};
-    if (takt_epilogue_f32_for(&run, &e))
-        takt_conv_finish(&e, &block);
+    takt_epilogue_finish(&run, &block);
 }
 
 /* Rows and columns from (row, column) on, as many as `most` says at a time. */

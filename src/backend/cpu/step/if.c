@@ -31,11 +31,8 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
-    for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+    TAKT_TRY(takt_planner_outputs(p, id));
     TAKT_TRY(takt_child_compile(p, takt_node_attr(n, "then")->graph, &f->yes));
     const size_t first = p->step->scratch_bytes;
     p->step->scratch_bytes = 0; /* only one of them runs */

@@ -104,8 +104,7 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
     size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
     for (uint32_t k = 0; k < n->out_count; k++) {
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+        TAKT_TRY(takt_planner_result(p, id, k, &index));
         if (k < f->carried_count)
             TAKT_TRY(takt_carried_compile(p, 2 + k, index, &f->carried[k]));
         else

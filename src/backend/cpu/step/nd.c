@@ -92,14 +92,9 @@ static takt_status compile(takt_planner *p)
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
-    if (f == NULL)
-        return TAKT_ERR_MEMORY;
     size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_indexed_begin(p, n, f));
     set_geometry(f, n, p->step);
-    p->step->data = f;
-    p->step->can_fault = true;
-    p->step->fault_id = TAKT_E_INDEX;
     if (n->op == &takt_op_scatter_nd) {
         p->step->run = run_scatter;
         TAKT_TRY(takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine));

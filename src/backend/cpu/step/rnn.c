@@ -148,8 +148,7 @@ static takt_status add_results(takt_planner *p, const takt_node *n, takt_rnn_fac
     takt_rnn_match *m = &f->m;
     size_t index[2 + TAKT_RNN_RESULTS] = {0}; /* a cell carries two values at most */
     for (uint32_t k = 0; k < n->out_count; k++)
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index[k])
-                                   : takt_planner_result(p, id, k, &index[k]));
+        TAKT_TRY(takt_planner_result(p, id, k, &index[k]));
     renumber(&m->h_out, index);
     renumber(&m->c_out, index);
     add_lane(p, n, index, &m->y, &f->y);

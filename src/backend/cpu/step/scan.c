@@ -80,8 +80,7 @@ static takt_status add_ports(takt_planner *p, const takt_node *n, facts *f)
                 takt_lane_compile(p, &p->step->in[index], axis_of(n, "axes", i), &f->sequences[i]));
     }
     for (uint32_t k = 0; k < n->out_count; k++) {
-        TAKT_TRY(n->out_count == 1 ? takt_planner_output(p, id, &index)
-                                   : takt_planner_result(p, id, k, &index));
+        TAKT_TRY(takt_planner_result(p, id, k, &index));
         const size_t i = k - f->carried_count;
         if (k < f->carried_count)
             TAKT_TRY(takt_carried_compile(p, k, index, &f->carried[k]));
