@@ -1,7 +1,7 @@
 /* blocks.c - weights in the block types of ggml, byte for byte as its reference writes them.
  *
- * A block is 32 weights of a row: a scale in f16, in types _1 the least of them too, then the high
- * bits of types 5, then two weights a byte, the first half of the block in the low halves. */
+ * A block is 32 weights of a row: a scale in f16, in types _1 also the least weight, then the high
+ * bits in types 5, then two weights a byte: the first half of the block in the low four bits. */
 #include <math.h>
 #include <string.h>
 

@@ -121,7 +121,7 @@ static void agree_before(void *user, size_t step)
             if (agree_load(c->subject->ctx, v, data, &c->in[k]) != TAKT_OK)
                 return;
         } else if (plan->space_count > 1 || !agree_value(c, n->in[k], &c->in[k])) {
-            return; /* in two memories the plan's own list names one of two copies */
+            return; /* with two memories a value has two copies, and the plan lists only one */
         }
     }
     c->is_loaded = true;

@@ -235,7 +235,7 @@ run = takt("version", env={"TAKT_THREAD": "2"})
 expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
 expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is not a failure")
 run = takt("version", env={"TAKT_DATA": "x", "TAKT_VENV": "x", "TAKT_THREADS": "2"})
-expect(run.stderr == "", f"variables that are nobody's business: {run.stderr}")
+expect(run.stderr == "", f"variables that Takt does not read: {run.stderr}")
 
 # Names of values, nodes and errors.
 for words in (("extract", MLP, "--to", "dense_7"), ("run", MLP, "--outputs", "dens_0")):

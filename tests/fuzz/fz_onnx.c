@@ -23,8 +23,7 @@ static takt_status read_once(takt_ctx *ctx, const uint8_t *data, size_t size, ui
 }
 
 /* Limits are low so that no input takes longer than a millisecond or two, yet in such proportion
- * that memory never ends: where it does is sweep_load.c's business, which lets every single request
- * for it fail. */
+ * that memory is never exhausted; sweep_load.c covers that by failing every single allocation. */
 /* The files that external data may lie in; made once, never written to. */
 static takt_files outside(void)
 {

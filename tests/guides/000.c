@@ -1,4 +1,4 @@
-/* 000.c - blocks of guide 000 that are a program's business, in C. */
+/* 000.c - blocks of guide 000 for programs, in C. */
 #include "guide.h"
 
 enum { BATCH = 32 };
@@ -28,7 +28,7 @@ static void buffers(void)
     takt_view_free(ctx, &y);
 }
 
-/* 8: memory as vector code likes it */
+/* 8: memory aligned for vector code */
 static void aligned(void)
 {
     void *block = takt_alloc(ctx, 1000 * sizeof(float));

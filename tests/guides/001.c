@@ -1,4 +1,4 @@
-/* 001.c - blocks of guide 001 that are a program's business, in C. */
+/* 001.c - blocks of guide 001 for programs, in C. */
 #include "guide.h"
 
 /* 1: every operation with its count and average */

@@ -1,4 +1,4 @@
-/* 002.c - blocks of guide 002 that are a program's business, in C. */
+/* 002.c - blocks of guide 002 for programs, in C. */
 #include "guide.h"
 
 /* 7: one session for all data: its memory is used again by every run */

@@ -69,7 +69,7 @@ if run.returncode != 0:
 
 
 def is_first(header):
-    """Whether the file of that name includes it first: then the build shows what this is about."""
+    """Whether its .c file includes it first: then the build has compiled it on its own already."""
     source = header[:-2] + ".c"
     first = re.search(r'^#include ["<]([^">]+)', read(source), re.MULTILINE) \
         if os.path.exists(os.path.join(ROOT, source)) else None

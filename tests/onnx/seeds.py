@@ -78,7 +78,7 @@ def tensors():
                           ("length_other", (*whole, ("length", "11"))),
                           ("unknown_key", (*whole, ("size", "12"))),
                           ("key_twice", (*whole, *whole))):
-        # Keys are the message's business, what they say that of the file next to it.
+        # The message has the keys, the file next to it the values.
         last = field(13, field(1, entries[-1][0]) + field(2, entries[-1][1]))
         if "key" in name:
             weight = external(*entries)
@@ -251,7 +251,7 @@ def operators():
         one(f"19_gather_nd_{name}", "GatherND", [3], [row], [1], error=0)
         one(f"19_scatter_elements_{name}", "ScatterElements", [3], [at, item], error=0)
         one(f"19_scatter_nd_{name}", "ScatterND", [3], [row, item], error=0)
-        # Outside there is nothing to be hot: that is defined.
+        # ONNX defines this: an index out of range gives a row without a hot element.
         hot = node("OneHot", ["c0", "c1", "c2"], ["y"])
         weights = [tensor("c0", *at), tensor("c1", [], 7, ints(3)),
                    tensor("c2", [2], 1, floats(0, 1))]

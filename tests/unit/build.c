@@ -195,7 +195,7 @@ static void one_mistake(int id, const char *hint, void (*make)(takt_build *b))
     if (!begin(&m))
         return;
     make(m.b);
-    /* What comes after is not looked at, and the first failure is the one that is reported. */
+    /* Later calls are ignored, and the first failure is reported. */
     EXPECT(takt_build_input(m.b, "later", "f32[2]") == TAKT_NO_VALUE);
     EXPECT(takt_model_load(m.ctx, "nowhere.takt", NULL, &model) != TAKT_OK);
     takt_build_output(m.b, "later", 0);

@@ -143,8 +143,8 @@ static takt_status run_shape(takt_session *s, const int64_t shape[2])
     return TAKT_OK;
 }
 
-/* A run that begins again, and one that is sized where it lies. One that failed for want of memory
- * can be run later. */
+/* A run that begins again, and one that is sized where it lies. One that ran out of memory can
+ * be run later. */
 static takt_status scenario(takt_inject *inject, void *user)
 {
     static const int64_t shapes[][2] = {{2, 3}, {1, 24}, {2, 3}};

@@ -12,8 +12,8 @@ static void spread(char *tile, size_t n, size_t bytes)
         memcpy(tile + i * bytes, tile, bytes);
 }
 
-/* The operand, if the cast is what reading it does anyway, and only memory wants the result: then
- * it goes there in one pass. */
+/* The operand, if reading it does the cast anyway and the result only goes to memory: then one pass
+ * does both. NULL otherwise. */
 static const takt_map_operand *only_widens(const takt_map_machine *x, const takt_map_instr *code)
 {
     const takt_map_ref *from = &code->src[0];

@@ -129,7 +129,8 @@ static const char *ask(takt_cuda_facts *f, char *text, size_t size)
     return why;
 }
 
-/* Messages with numbers are in the error of a plan; here there is no memory for one. */
+/* Constant texts, since a message with numbers would need memory; a plan's error has the numbers.
+ */
 static const char *available(void)
 {
     takt_cuda_facts f;

@@ -102,7 +102,7 @@ static size_t dequantise(const takt_affine_f32 *a)
     return i;
 }
 
-/* Works on a copy: no byte that is stored could be part of that. */
+/* Works on a copy, so that the compiler knows that no store changes the arguments. */
 static void run(const takt_affine_f32 *given)
 {
     const takt_affine_f32 a = *given;

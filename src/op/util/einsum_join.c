@@ -69,7 +69,8 @@ takt_factor takt_einsum_reduce(takt_graph *g, takt_factor f,
 }
 
 typedef struct parts {
-    takt_labels batch, left, right, inner; /* both kept, a's, b's, both and summed */
+    takt_labels batch, inner; /* of both operands: kept, summed */
+    takt_labels left, right;  /* of one of them */
 } parts;
 
 static parts classify(const takt_labels *a, const takt_labels *b, const bool *kept)

@@ -19,9 +19,9 @@ typedef struct takt_schema {
 
 /* Adds the expression of a schema. */
 void takt_schema_put(takt_schema *s, takt_text *to, const takt_json *v);
-/* "WHAT cannot be kept to", as 3772. */
+/* Error 3772: "WHAT cannot be kept to". */
 void takt_schema_refuse(takt_schema *s, const takt_json *v, const char *what);
-/* "WHAT", as 3771. */
+/* Error 3771: "WHAT". */
 void takt_schema_wrong(takt_schema *s, const takt_json *v, const char *what);
 /* Adds the name of a new rule with this body, which is freed. */
 void takt_schema_rule(takt_schema *s, takt_text *to, takt_text *body);

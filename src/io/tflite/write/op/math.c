@@ -59,7 +59,7 @@ static bool integers(takt_tflw *w, const takt_node *n, const named *a)
     takt_tflw_op *op = takt_tflw_call(w, a->name, n->in_count, in, takt_tflw_tail_result(w, &t));
     if (has_activation)
         takt_tflw_option(op, a->options, 0, 1, t.activation);
-    if (n->op == &takt_op_add || n->op == &takt_op_sub) /* 16 bits: scales need be no powers of 2 */
+    if (n->op == &takt_op_add || n->op == &takt_op_sub) /* 16 bits: any scale */
         takt_tflw_option(op, a->options, 1, 1, 0);
     return true;
 }
