@@ -33,6 +33,7 @@ typedef struct takt_plot_step {
 typedef struct takt_plot {
     const char *title, *x_label, *y_label;
     bool x_log, y_log, joined; /* joined: a line through the dots */
+    bool dated;                /* x counts the points, whose names are times: ticks are dates */
     const takt_plot_point *points;
     size_t count;
     bool labels; /* labels next to the heaviest dots */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WIDTH = TAKT_PLOT_WIDTH, HEIGHT = TAKT_PLOT_HEIGHT, LEFT = TAKT_PLOT_LEFT };
 enum { RIGHT = TAKT_PLOT_RIGHT, TOP = TAKT_PLOT_TOP, BOTTOM = TAKT_PLOT_BOTTOM };
@@ -32,21 +33,20 @@ const char *takt_axis_label(double value, char to[static 24])
     return to;
 }
 
-static void tick(takt_text *text, const takt_axis *a, double value, bool is_x)
+static void tick(takt_text *text, double at, const char *name, bool is_x)
 {
-    const double at = takt_axis_place(a, value);
-    char name[24];
-    takt_axis_label(value, name);
     if (is_x)
         takt_text_add(text,
                       "<line class=\"a\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
-                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, name);
+                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+                      at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16);
     else
         takt_text_add(text,
                       "<line class=\"a\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, name);
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+                      LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4);
+    takt_html_text(text, name); /* dates come from files */
+    takt_text_add(text, "</text>\n");
 }
 
 /* Powers of ten, with 2 and 5 between them where there is room. */
@@ -78,8 +78,60 @@ void takt_axis_ticks(takt_text *text, const takt_axis *a, bool is_x)
 {
     double marks[20];
     const size_t count = takt_axis_marks(a, marks, sizeof marks / sizeof *marks);
+    for (size_t i = 0; i < count; i++) {
+        char name[24];
+        tick(text, takt_axis_place(a, marks[i]), takt_axis_label(marks[i], name), is_x);
+    }
+}
+
+/* ---- dates ---- */
+
+enum { DATE = sizeof "2026-11-17" - 1, CLOCK = sizeof "23:19:33" - 1 };
+
+static bool is_one_day(const takt_plot *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strncmp(p->points[i].name, p->points[0].name, DATE) != 0 ||
+            strlen(p->points[i].name) < DATE + 1 + CLOCK)
+            return false;
+    return true;
+}
+
+/* "2026-11-17T23:19:33Z": its date, or its time. */
+static size_t date_ticks(const takt_plot *p, takt_tick *to, size_t most)
+{
+    const bool is_day = is_one_day(p);
+    const size_t stride = (p->count + most - 1) / most;
+    size_t count = 0;
+    for (size_t i = 0; i < p->count && count < most; i += stride, count++) {
+        const char *name = p->points[i].name;
+        to[count].at = p->points[i].x;
+        snprintf(to[count].name, sizeof to->name, "%.*s", is_day ? CLOCK : DATE,
+                 is_day ? name + DATE + 1 : name);
+    }
+    return count;
+}
+
+size_t takt_plot_ticks(const takt_plot *p, const takt_axis *x, takt_tick *to, size_t most)
+{
+    enum { DATES = 6, MARKS = 20 };
+    double marks[MARKS];
+    if (p->dated && p->count > 0 && strlen(p->points[0].name) >= DATE)
+        return date_ticks(p, to, most < DATES ? most : DATES);
+    const size_t count = takt_axis_marks(x, marks, most < MARKS ? most : MARKS);
+    for (size_t i = 0; i < count; i++) {
+        to[i].at = marks[i];
+        takt_axis_label(marks[i], to[i].name);
+    }
+    return count;
+}
+
+void takt_plot_x_ticks(takt_text *text, const takt_plot *p, const takt_axis *x)
+{
+    takt_tick ticks[20];
+    const size_t count = takt_plot_ticks(p, x, ticks, sizeof ticks / sizeof *ticks);
     for (size_t i = 0; i < count; i++)
-        tick(text, a, marks[i], is_x);
+        tick(text, takt_axis_place(x, ticks[i].at), ticks[i].name, true);
 }
 
 /* ---- times ---- */

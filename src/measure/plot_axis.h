@@ -21,6 +21,17 @@ size_t takt_axis_marks(const takt_axis *a, double *to, size_t most);
 /* "19.5k": exponents would not fit next to an axis. */
 const char *takt_axis_label(double value, char to[static 24]);
 void takt_axis_ticks(takt_text *text, const takt_axis *a, bool is_x);
+
+typedef struct takt_tick {
+    double at;
+    char name[24];
+} takt_tick;
+
+/* Ticks of x: round values, or dates of points that are far enough apart; at most `most`. Times of
+ * day if all points are of one day. */
+size_t takt_plot_ticks(const takt_plot *p, const takt_axis *x, takt_tick *to, size_t most);
+/* The same, drawn. */
+void takt_plot_x_ticks(takt_text *text, const takt_plot *p, const takt_axis *x);
 /* Opens the plot: title and labels. "</svg>" ends it. */
 void takt_plot_begin(takt_text *text, const char *title, const char *x_label, const char *y_label);
 

@@ -78,6 +78,11 @@ static int next_colour(const takt_plot *p, size_t i, int colour)
                                                                    : colour;
 }
 
+static double radius_of(const takt_plot *p, const takt_plot_point *q)
+{
+    return p->joined && p->count > DOTS ? 1.2 : 4 + 6 * q->weight;
+}
+
 static void draw_point(const drawing *d, const takt_plot_point *q, int colour)
 {
     const takt_plot *p = d->p;
@@ -87,9 +92,8 @@ static void draw_point(const drawing *d, const takt_plot_point *q, int colour)
     if (q->high > q->low)
         takt_text_add(d->text, "<polyline class=\"k%d\" points=\"%.1f,%.1f %.1f,%.1f\"/>", colour,
                       at, takt_axis_place(&d->y, q->low), at, takt_axis_place(&d->y, q->high));
-    const double size = p->joined && p->count > DOTS ? 1.2 : 4 + 6 * q->weight;
     takt_text_add(d->text, "<circle class=\"k%d\" r=\"%.1f\" cx=\"%.1f\" cy=\"%.1f\"><title>",
-                  colour, size, at, height);
+                  colour, radius_of(p, q), at, height);
     takt_html_text(d->text, q->name);
     takt_text_add(d->text, ": %.4g</title></circle>\n", q->y);
 }
@@ -185,10 +189,10 @@ static bool is_named(const label *all, size_t count, double x, double y)
 static void draw_label(const drawing *d, const takt_plot_point *q, label *all, size_t *count)
 {
     const double at = takt_axis_place(&d->x, q->x), height = takt_axis_place(&d->y, q->y) + 4;
-    const double length = LETTER * (double)strlen(q->name);
-    const bool is_left = at + 12 + length > WIDTH - RIGHT;
-    label one = {is_left ? at - 12 - length : at + 12, is_left ? at - 12 : at + 12 + length, height,
-                 at, height};
+    const double length = LETTER * (double)strlen(q->name), apart = radius_of(d->p, q) + 6;
+    const bool is_left = at + apart + length > WIDTH - RIGHT;
+    label one = {is_left ? at - apart - length : at + apart,
+                 is_left ? at - apart : at + apart + length, height, at, height};
     if (is_named(all, *count, at, height))
         return;
     for (int i = 1; i < 9 && !is_free(all, *count, &one); i++)
@@ -244,7 +248,7 @@ void takt_plot_points(takt_text *text, const takt_plot *p)
     widen(&d.x);
     widen(&d.y);
     takt_plot_begin(text, p->title, p->x_label, p->y_label);
-    takt_axis_ticks(text, &d.x, true);
+    takt_plot_x_ticks(text, p, &d.x);
     takt_axis_ticks(text, &d.y, false);
     if (p->roof > 0)
         draw_roof(&d);

@@ -78,6 +78,7 @@ static void axes(picture *f, const takt_plot *p)
 {
     char text[24];
     double marks[12];
+    takt_tick ticks[12];
     const takt_axis y = {f->y_low, f->y_high, false, 0, 1}, x = {f->x_low, f->x_high, false, 0, 1};
     const double bottom = HEIGHT - BOTTOM;
     size_t count = takt_axis_marks(&y, marks, 12);
@@ -87,12 +88,12 @@ static void axes(picture *f, const takt_plot *p)
         takt_canvas_line(&f->c, (takt_point){LEFT, at}, (takt_point){WIDTH - RIGHT, at}, 1, grid);
         write_left_of(f, text, LEFT - 10, at + SMALL / 2.0);
     }
-    count = takt_axis_marks(&x, marks, 12);
+    count = takt_plot_ticks(p, &x, ticks, 12);
     for (size_t i = 0; i < count; i++) {
-        const double at = x_of(f, marks[i]);
-        takt_axis_label(marks[i], text);
+        const double at = x_of(f, ticks[i].at);
+        const double half = takt_canvas_text_width(ticks[i].name, SMALL) / 2;
         takt_canvas_line(&f->c, (takt_point){at, bottom}, (takt_point){at, bottom + 5}, 1, grid);
-        write_left_of(f, text, at + takt_canvas_text_width(text, SMALL) / 2, bottom + 20);
+        write_left_of(f, ticks[i].name, fmin(at + half, WIDTH - 4), bottom + 20);
     }
     takt_canvas_line(&f->c, (takt_point){LEFT, bottom}, (takt_point){WIDTH - RIGHT, bottom}, 1.2,
                      faint);

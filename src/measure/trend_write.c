@@ -181,6 +181,7 @@ static takt_status draw(takt_text *text, const takt_trend_view *v, takt_bench_fo
                             .x_label = "result, in order of time",
                             .y_label = unit,
                             .joined = true,
+                            .dated = true,
                             .points = points,
                             .count = v->count,
                             .steps = steps,

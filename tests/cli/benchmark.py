@@ -1,6 +1,7 @@
 """benchmark.py - the command lines of the guides, results read back, verdicts, and bad input."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -265,6 +266,10 @@ def history(base):
     expect([step["commit"] for step in trend["steps"]] == ["c8", "c15"], trend["steps"])
     expect(abs(trend["steps"][0]["change_pct"] - 8) < 0.5, trend["steps"])
     takt(line + " --fail-on step", 3, "(better) before result 16")
+    takt(line + " -o history.html")
+    page = (TMP / "history.html").read_text()
+    dates = re.findall(r'text-anchor="middle">(2026-10-\d\d)</text>', page)
+    expect(dates == [f"2026-10-{day:02}" for day in (1, 5, 9, 13, 17)], f"dates of ticks: {dates}")
     takt(line + " --fail-on slower:2%", 0) # what was slower is fixed
     worse = " ".join(names[5:])
     takt(f"benchmark trends {worse} --fail-on slower:2%", 3, "a step of +8")

@@ -269,7 +269,7 @@ static takt_status draw(const takt_bench *b, takt_text *text)
     for (size_t i = 0; points != NULL && i < count; i++)
         points[i] =
             (takt_plot_point){.x = (double)(i * stride), .y = t->samples[i * stride] * scale};
-    const takt_plot plot = {.title = b->count > 1 ? "latency of the first case in" : "latency in",
+    const takt_plot plot = {.title = b->count > 1 ? "latency of the first case" : "latency",
                             .x_label = "run",
                             .y_label = unit,
                             .points = points,
