@@ -107,10 +107,11 @@ typedef struct png {
     void (*end)(png_picture *p);
 } png;
 
-static takt_status absent(takt_data_set *set, const takt_data_file *f, const char *library)
+static takt_status absent(takt_data_set *set, const takt_data_file *f, const char *library,
+                          const char *package)
 {
     takt_data_fail(set, f, "%s is not installed, which reads such pictures", library);
-    return takt_fail_hint(set->ctx, "install it, or convert the pictures to .ppm");
+    return takt_fail_hint(set->ctx, "install %s, or convert the pictures to .ppm", package);
 }
 
 static takt_status finish_png(takt_data_set *set, const takt_data_file *f, const png *lib,
@@ -153,7 +154,7 @@ static takt_status read_png(takt_data_set *set, const takt_data_file *f)
     }
     takt_status status;
     if (lib.begin == NULL || lib.finish == NULL || lib.end == NULL) {
-        status = absent(set, f, "libpng16");
+        status = absent(set, f, "libpng16", "libpng16-16");
     } else if (lib.begin(&image, f->bytes, f->length) == 0) {
         image.message[sizeof image.message - 1] = '\0';
         status = takt_data_fail(set, f, "libpng: %s", image.message);
@@ -214,7 +215,7 @@ static takt_status read_jpeg(takt_data_set *set, const takt_data_file *f)
                        ? t.create()
                        : NULL;
     if (handle == NULL) {
-        status = absent(set, f, "libturbojpeg");
+        status = absent(set, f, "libturbojpeg", "libturbojpeg0");
     } else {
         status = decode_jpeg(set, f, &t, handle);
         t.destroy(handle);
