@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <takt/ctx.h>
 
@@ -65,6 +66,34 @@ static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status
 {
     return test_check(got == want, file, line, what, " %s, expected %s: %s", takt_status_name(got),
                       takt_status_name(want), ctx != NULL ? takt_last_error(ctx) : "");
+}
+
+/* Numbers of one kind, or texts: a failure prints both. Arguments are evaluated once. */
+#define EXPECT_EQ(got, want)                                                                       \
+    _Generic((got), float                                                                          \
+             : test_equal_f((double)(got), (double)(want), __FILE__, __LINE__, #got), double       \
+             : test_equal_f((double)(got), (double)(want), __FILE__, __LINE__, #got), default      \
+             : test_equal_i((long long)(got), (long long)(want), __FILE__, __LINE__, #got))
+#define EXPECT_TEXT(got, want) test_equal_text((got), (want), __FILE__, __LINE__, #got)
+
+static inline bool test_equal_i(long long got, long long want, const char *file, int line,
+                                const char *what)
+{
+    return test_check(got == want, file, line, what, " got %lld, expected %lld", got, want);
+}
+
+static inline bool test_equal_f(double got, double want, const char *file, int line,
+                                const char *what)
+{
+    return test_check(got == want, file, line, what, " got %.17g, expected %.17g", got, want);
+}
+
+static inline bool test_equal_text(const char *got, const char *want, const char *file, int line,
+                                   const char *what)
+{
+    const bool is_same = got != NULL && want != NULL && strcmp(got, want) == 0;
+    return test_check(is_same, file, line, what, " got\n%s\nexpected\n%s",
+                      got != NULL ? got : "NULL", want != NULL ? want : "NULL");
 }
 
 /* What failed before is no less a failure. */

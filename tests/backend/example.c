@@ -43,7 +43,7 @@ static void run_both(takt_ctx *ctx, const takt_model *model, float y[2][12])
             EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
             for (int k = 0; k < 20; k++)
                 ((float *)takt_session_input(s, 0)->data)[k] = (float)k / 8 - 1;
-            EXPECT(takt_session_run(s) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run(s));
             memcpy(y[i], takt_session_output(s, 0)->data, sizeof y[i]);
         }
         EXPECT(i == 1 || steps_of(plan, &takt_backend_plain) >= 1, "plain runs nothing");

@@ -28,7 +28,7 @@ static void reasons(void)
         EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
         EXPECT(takt_cuda_open(ctx, gpu_driver(&rows[i].set), rows[i].which, &c) != TAKT_OK);
         EXPECT(strstr(takt_last_error(ctx), rows[i].why) != NULL, "%s", takt_last_error(ctx));
-        EXPECT(gpu_count().live_objects == 0);
+        EXPECT_EQ(gpu_count().live_objects, 0);
         takt_ctx_destroy(ctx);
     }
 }
@@ -55,7 +55,7 @@ static void index_faults_of(const char *text)
     if (s != NULL) {
         int64_t *index = takt_session_input(s, 0)->data;
         memcpy(index, (const int64_t[]){1, -4, 3}, 24);
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         memcpy(index, (const int64_t[]){1, -9, 4}, 24);
         EXPECT(takt_session_run(s) != TAKT_OK);
         EXPECT(takt_session_error(s)->id == TAKT_E_INDEX);
@@ -159,14 +159,14 @@ static void lost_device(void)
     takt_session *a = open_session(ctx, m, &row, "gpu", &away);
     takt_session *b = open_session(ctx, m, &row, "gpu", &away);
     takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
-    EXPECT(takt_session_run(a) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(a));
     gpu_fail(1, 719, false);
-    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT_STATUS(NULL, takt_session_run(a), TAKT_ERR_DEVICE);
     EXPECT(takt_session_error(a)->id == TAKT_E_DEVICE_FAILED);
     EXPECT(strstr(takt_session_error(a)->message, "unspecified launch failure") != NULL, "%s",
            takt_session_error(a)->message);
     EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
-    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(cpu));
     takt_session_destroy(a);
     takt_session_destroy(b);
     takt_session_destroy(cpu);
@@ -200,7 +200,7 @@ static void forked(void)
         _exit(refused && no_other ? 7 : 1);
     }
     EXPECT(waitpid(child, &how, 0) == child && WIFEXITED(how) && WEXITSTATUS(how) == 7, "%d", how);
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
@@ -222,14 +222,14 @@ static void lost_in_graph(void)
     takt_session *b = open_session(ctx, m, &row, "gpu", &away);
     takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
     gpu_lose_in_graph();
-    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT_STATUS(NULL, takt_session_run(a), TAKT_ERR_DEVICE);
     EXPECT(strstr(takt_session_error(a)->message, "a segment failed") != NULL, "%s",
            takt_session_error(a)->message);
     EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL, "%s",
            takt_session_error(a)->hint);
     EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
     EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE, "and so does this one, again");
-    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(cpu));
     takt_session_destroy(a);
     takt_session_destroy(b);
     takt_session_destroy(cpu);
@@ -261,16 +261,16 @@ static void stuck(void)
     takt_session *a = open_session(ctx, m, &row, "gpu", &away);
     takt_session *b = open_session(ctx, m, &row, "gpu", &away);
     takt_session *cpu = open_session(ctx, m, &row, "cpu", &away);
-    EXPECT(takt_session_run(a) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(a));
     gpu_get_stuck();
     const uint64_t begin = now;
-    EXPECT(takt_session_run(a) == TAKT_ERR_DEVICE);
+    EXPECT_STATUS(NULL, takt_session_run(a), TAKT_ERR_DEVICE);
     EXPECT(now - begin >= UINT64_C(60000000000) && now - begin < UINT64_C(80000000000));
     EXPECT(strstr(takt_session_error(a)->message, "no end within 60 s") != NULL, "%s",
            takt_session_error(a)->message);
     EXPECT(strstr(takt_session_error(a)->hint, "restart") != NULL);
     EXPECT(takt_session_run(b) == TAKT_ERR_DEVICE, "other sessions of the device fail at once");
-    EXPECT(takt_session_run(cpu) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(cpu));
     const gpu_counts before = gpu_count();
     takt_session_destroy(a);
     takt_session_destroy(b);
@@ -296,7 +296,7 @@ static void other_context(void)
     const model row = {.path = "mlp", .sizes = "batch=2"};
     takt_session *s = open_session(ctx, m, &row, "gpu", &away);
     EXPECT(gpu_current() == &other, "a session changes the current context");
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT(gpu_current() == &other, "a run changes the current context");
     takt_session_destroy(s);
     takt_model_destroy(m);
@@ -323,7 +323,7 @@ static void shared_memory(void)
         s[i] = open_session(ctx, m[i], &(model){.path = "softmax", .kind = "rows"}, "gpu", &away);
     }
     for (size_t i = 0; i < 2; i++)
-        EXPECT(takt_session_run(s[i]) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s[i]));
     EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
     for (size_t i = 0; i < 2; i++) {
         takt_session_destroy(s[i]);

@@ -33,7 +33,7 @@ static bool begin(bench *b, const gpu_settings *set, const char *source, void *s
         EXPECT_OK(b->ctx, takt_session_create(plan, &how, &b->gpu));
     takt_plan_destroy(plan);
     b->cpu = open_session(b->ctx, b->m, &(model){.path = "views"}, "cpu", &away);
-    EXPECT(takt_session_run(b->cpu) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(b->cpu));
     return b->gpu != NULL;
 }
 
@@ -146,7 +146,7 @@ static void in_place(void)
             EXPECT(takt_session_bind(b.gpu, "x", &x) == TAKT_OK);
             EXPECT(takt_session_bind(b.gpu, "y", &y) == TAKT_OK);
             for (int run = 0; run < 2; run++)
-                EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+                EXPECT_OK(NULL, takt_session_run(b.gpu));
             same(&b, &y, "in place");
             EXPECT(memcmp(x.data, takt_session_input(b.cpu, 0)->data, bytes_of(&x)) == 0,
                    "the input was written over");
@@ -262,18 +262,18 @@ static void streams(void)
         EXPECT(gpu_count().streamed == 3, "%llu graphs on the stream",
                (unsigned long long)gpu_count().streamed);
         EXPECT(((unsigned char *)out[0].data)[0] == 0xee, "a run waited");
-        EXPECT(takt_session_wait(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_wait(b.gpu));
         same(&b, out, "stream");
         /* outputs on the host come with the wait */
         EXPECT(takt_session_bind(b.gpu, "y", &(takt_tensor_view){0}) == TAKT_OK);
         memset(takt_session_output(b.gpu, 0)->data, 0xee, bytes_of(&out[0]));
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT(((unsigned char *)takt_session_output(b.gpu, 0)->data)[0] == 0xee);
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
-        EXPECT(takt_session_wait(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
+        EXPECT_OK(NULL, takt_session_wait(b.gpu));
         out[0] = *takt_session_output(b.gpu, 0);
         same(&b, out, "stream, to the host");
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK); /* and its end waits */
+        EXPECT_OK(NULL, takt_session_run(b.gpu)); /* and its end waits */
         takt_session_destroy(b.gpu);
         b.gpu = NULL;
         for (size_t i = 0; i < 4; i++)
@@ -292,11 +292,11 @@ static void faults_of_streams(void)
         int64_t *index = takt_session_input(b.gpu, 0)->data;
         (void)takt_session_input(b.gpu, 1);
         index[1] = 9;
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT(takt_session_wait(b.gpu) != TAKT_OK);
         EXPECT(takt_session_error(b.gpu)->id == TAKT_E_INDEX, "%s",
                takt_session_error(b.gpu)->message);
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT(takt_session_run(b.gpu) != TAKT_OK, "the next run tells of it");
         index[1] = 0;
         EXPECT(takt_session_run(b.gpu) == TAKT_OK && takt_session_wait(b.gpu) == TAKT_OK);
@@ -331,7 +331,7 @@ static void no_stream(void)
         const takt_plan_options o = {.backend = "gpu", .threads = 1};
         const takt_session_options how = {.stream = &queue};
         if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
-            EXPECT(takt_session_create(plan, &how, &s) == TAKT_ERR_STATE);
+            EXPECT_STATUS(NULL, takt_session_create(plan, &how, &s), TAKT_ERR_STATE);
         EXPECT(strstr(takt_last_error(ctx), "cannot run on a stream") != NULL &&
                    strstr(takt_last_error(ctx), rows[i].says) != NULL,
                "%s", takt_last_error(ctx));
@@ -353,12 +353,12 @@ static void without_thread(void)
         EXPECT_OK(b.ctx, takt_run_async(b.gpu, NULL, NULL));
         EXPECT(b.gpu->runner.thread == NULL, "a thread was started");
         EXPECT(*(unsigned char *)takt_session_output(b.gpu, 0)->data == 0xee);
-        EXPECT(takt_run_async(b.gpu, NULL, NULL) == TAKT_ERR_STATE);
-        EXPECT(takt_session_wait(b.gpu) == TAKT_OK);
+        EXPECT_STATUS(NULL, takt_run_async(b.gpu, NULL, NULL), TAKT_ERR_STATE);
+        EXPECT_OK(NULL, takt_session_wait(b.gpu));
         const takt_tensor_view outs[2] = {*takt_session_output(b.gpu, 0),
                                           *takt_session_output(b.gpu, 1)};
         same(&b, outs, "async");
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
     }
     end(&b);
 }

@@ -342,11 +342,11 @@ static void report(const takt_plan *plan)
     static const char *const pairs[] = {"\"segments\"", "\"upload_bytes\"", "\"spaces\"",
                                         "\"space\": \"late\""};
     said[0] = '\0';
-    EXPECT(takt_plan_describe(plan, TAKT_FORMAT_TEXT, gather, said) == TAKT_OK);
+    EXPECT_OK(NULL, takt_plan_describe(plan, TAKT_FORMAT_TEXT, gather, said));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         EXPECT(strstr(said, lines[i]) != NULL, "%s is not in\n%s", lines[i], said);
     said[0] = '\0';
-    EXPECT(takt_plan_describe(plan, TAKT_FORMAT_JSON, gather, said) == TAKT_OK);
+    EXPECT_OK(NULL, takt_plan_describe(plan, TAKT_FORMAT_JSON, gather, said));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         EXPECT(strstr(said, pairs[i]) != NULL, "%s is not in\n%s", pairs[i], said);
 }

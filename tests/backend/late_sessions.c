@@ -104,14 +104,14 @@ static void twins(void)
     for (int i = 0; i < 3; i++)
         same(away, home, 4);
     EXPECT_OK(ctx, takt_session_clone(away, &twin));
-    EXPECT(takt_late.sessions == 2);
+    EXPECT_EQ(takt_late.sessions, 2);
     same(twin, home, 4);
     EXPECT(run(away, 4, y) && y[16] == 4.0f, "%g runs", (double)y[16]);
     takt_session_reset(twin);
     EXPECT(run(twin, 4, y) && y[16] == 1.0f, "%g runs", (double)y[16]);
     EXPECT(takt_session_reshape(twin, model, "n=2") == TAKT_OK);
     EXPECT(run(twin, 2, y) && y[8] == 2.0f, "%g runs", (double)y[8]);
-    EXPECT(takt_session_warmup(twin) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_warmup(twin));
     EXPECT(run(twin, 2, y) && y[8] == 3.0f, "%g runs", (double)y[8]);
     takt_session_destroy(twin);
     takt_session_destroy(away);
@@ -145,9 +145,9 @@ static void together(void)
     run_often(&r[1]);
     pthread_join(thread, NULL);
     EXPECT(memcmp(r[0].y, r[1].y, sizeof(float) * 18) == 0 && r[0].y[16] == 20.0f);
-    EXPECT(takt_late.devices == 1);
-    EXPECT(takt_run_async(r[0].session, NULL, NULL) == TAKT_OK);
-    EXPECT(takt_session_wait(r[0].session) == TAKT_OK);
+    EXPECT_EQ(takt_late.devices, 1);
+    EXPECT_OK(NULL, takt_run_async(r[0].session, NULL, NULL));
+    EXPECT_OK(NULL, takt_session_wait(r[0].session));
     EXPECT(((const float *)takt_session_output(r[0].session, 1)->data)[0] == 21.0f);
     takt_session_destroy(r[0].session);
     takt_session_destroy(r[1].session);
@@ -204,9 +204,9 @@ static void state_stays(void)
     takt_session *s = open("late", "n=4");
     EXPECT(s->plan->slots[0].space == 1 && s->plan->space[1].state == 64 &&
            s->plan->state_bytes == 0);
-    EXPECT(runs_of(s) == 1);
+    EXPECT_EQ(runs_of(s), 1);
     const uint64_t up = takt_late.uploads, down = takt_late.downloads;
-    EXPECT(runs_of(s) == 2);
+    EXPECT_EQ(runs_of(s), 2);
     EXPECT(takt_late.uploads == up + 1 && takt_late.downloads == down + 2, "%d up, %d down",
            (int)(takt_late.uploads - up), (int)(takt_late.downloads - down));
     takt_session *home = share("cpu", s), *other = share("late", s);
@@ -217,7 +217,7 @@ static void state_stays(void)
     EXPECT(takt_session_state_put(home, "count", &view) == TAKT_OK);
     EXPECT(runs_of(s) == 21 && runs_of(home) == 22);
     takt_session_reset(s);
-    EXPECT(runs_of(home) == 1);
+    EXPECT_EQ(runs_of(home), 1);
     takt_session_destroy(s);
     EXPECT(runs_of(other) == 2 && runs_of(home) == 3);
     takt_session_destroy(other);
@@ -227,7 +227,7 @@ static void state_stays(void)
     EXPECT(s->slots[0].is_mirror);
     EXPECT(runs_of(home) == 1 && runs_of(s) == 2 && runs_of(s) == 3 && runs_of(home) == 4);
     takt_session_destroy(home);
-    EXPECT(runs_of(s) == 5);
+    EXPECT_EQ(runs_of(s), 5);
     takt_session_destroy(s);
     end();
 }

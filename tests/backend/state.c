@@ -115,21 +115,21 @@ static void fails(void)
         bind_all(&f);
         f.at = 2;
         f.row[0] = 5;
-        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(f.session));
         f.row[0] = 7;
         f.bad = 3;
-        EXPECT(takt_session_run(f.session) == TAKT_ERR_RANGE);
+        EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_RANGE);
         EXPECT(kept(&f)[8] == 5 && turns(&f) == 1, "%g after %d", (double)kept(&f)[8],
                (int)turns(&f));
         f.bad = 0;
         f.at = 8;
-        EXPECT(takt_session_run(f.session) == TAKT_ERR_RANGE);
+        EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_RANGE);
         EXPECT(kept(&f)[8] == 5 && turns(&f) == 1);
         f.at = 2;
         takt_session_cancel(f.session);
-        EXPECT(takt_session_run(f.session) == TAKT_ERR_CANCELLED);
+        EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_CANCELLED);
         EXPECT(kept(&f)[8] == 5 && turns(&f) == 1);
-        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(f.session));
         EXPECT(kept(&f)[8] == 7 && turns(&f) == 2);
     }
     end(&f);
@@ -195,10 +195,10 @@ static void shared(void)
         bind(&f, "row", TAKT_F32, 2, (const int64_t[]){1, 4}, f.row);
         bind(&f, "at", TAKT_I64, 0, NULL, &f.at);
         bind(&f, "old", TAKT_F32, 2, (const int64_t[]){8, 4}, old);
-        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(f.session));
         EXPECT(old[0] == 3 && old[31] == 3 && kept(&f)[0] == 3, "%g %g", (double)old[0],
                (double)kept(&f)[0]);
-        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(f.session));
         EXPECT(old[0] == 6 && old[31] == 3);
     }
     end(&f);

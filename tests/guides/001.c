@@ -74,7 +74,7 @@ static void order(void)
         EXPECT_OK(ctx, takt_profile_stop(ctx, &profile));
         printf("%s order: %llu copies\n", i == 0 ? "C" : "Fortran",
                (unsigned long long)profile.moves);
-        EXPECT(profile.moves == 0);
+        EXPECT_EQ(profile.moves, 0);
         takt_profile_results_free(ctx, &profile);
     }
     takt_session_destroy(session);

@@ -123,7 +123,7 @@ static void own_kernel(void)
     EXPECT_OK(ctx, takt_session_run(session));
     const float *y = takt_session_output(session, 0)->data;
     printf("squares: %g %g %g %g\n", (double)y[0], (double)y[1], (double)y[2], (double)y[3]);
-    EXPECT(y[3] == 16);
+    EXPECT_EQ(y[3], 16);
     takt_session_destroy(session);
     takt_plan_destroy(plan);
     takt_model_destroy(own);

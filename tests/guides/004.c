@@ -50,7 +50,7 @@ static void caches(void)
         EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(session, 0), 1, digests[i]));
         takt_session_destroy(session);
     }
-    EXPECT(strcmp(digests[0], digests[1]) == 0);
+    EXPECT_TEXT(digests[0], digests[1]);
     printf("the same bits with another cache configuration: %.16s\n", digests[1]);
 }
 
@@ -234,7 +234,7 @@ static void reporting(void)
         EXPECT_OK(ctx, takt_session_run(session));
         EXPECT_OK(ctx, takt_monitor_sample(analysis, NULL));
     }
-    EXPECT(takt_monitor_count(analysis) == 5);
+    EXPECT_EQ(takt_monitor_count(analysis), 5);
     EXPECT_OK(ctx,
               takt_profile_impact(model, NULL, 2000000, TAKT_FORMAT_TEXT, guide_print, stdout));
     guide_path(path, sizeof path, "performance_report.txt");

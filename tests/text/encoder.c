@@ -66,9 +66,9 @@ static void parts(void)
             ctx, (takt_generator_options){
                      .threads = 1, .batch = 3, .cache_type_k = types[k], .cache_type_v = types[k]});
         EXPECT_OK(ctx, takt_generator_read(g, prompt, 5));
-        EXPECT(takt_generator_position(g) == 1);
+        EXPECT_EQ(takt_generator_position(g), 1);
         EXPECT_OK(ctx, takt_generator_read(g, answer, 7));
-        EXPECT(takt_generator_position(g) == 8);
+        EXPECT_EQ(takt_generator_position(g), 8);
         memcpy(want, takt_generator_scores(g, NULL), sizeof want);
         takt_generator_reset(g);
         EXPECT_OK(ctx, takt_generator_read(g, prompt, 0)); /* nothing is not a prompt */
@@ -93,21 +93,21 @@ static void refusals(void)
     if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
         return;
     takt_generator *g = open_with(ctx, (takt_generator_options){.threads = 1, .context = 16});
-    EXPECT(takt_generator_rate(g, ids, 2, logs) == TAKT_ERR_UNSUPPORTED);
+    EXPECT_STATUS(NULL, takt_generator_rate(g, ids, 2, logs), TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generator_save(g, "never") == TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generator_load(g, "never") == TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_generate(g, "a b", &guess, add, &out, NULL) == TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_generator_read(g, ids, 3) == TAKT_ERR_RANGE);
+    EXPECT_STATUS(NULL, takt_generator_read(g, ids, 3), TAKT_ERR_RANGE);
     const char longest[] = "a a a a a a a a a a a a a a a a a a a a";
-    EXPECT(takt_generate(g, longest, NULL, add, &out, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_generate(g, longest, NULL, add, &out, NULL), TAKT_ERR_ARGUMENT);
     EXPECT(takt_generator_position(g) == 0 && out.length == 0);
     EXPECT_OK(ctx, takt_generator_read(g, ids, 2));
-    EXPECT(takt_generator_rewind(g, 0) == TAKT_ERR_UNSUPPORTED);
+    EXPECT_STATUS(NULL, takt_generator_rewind(g, 0), TAKT_ERR_UNSUPPORTED);
     takt_generator_destroy(g);
     /* The encoder alone. */
     EXPECT_OK(ctx, takt_embedder_open(ctx, t5, NULL, &e));
     float one[32], two[32];
-    EXPECT(takt_embedder_size(e) == 32);
+    EXPECT_EQ(takt_embedder_size(e), 32);
     EXPECT_OK(ctx, takt_embed(e, "a b", 3, one));
     EXPECT_OK(ctx, takt_embed(e, "a c", 3, two));
     EXPECT(memcmp(one, two, sizeof one) != 0);

@@ -241,12 +241,12 @@ static void memory(void)
     EXPECT_STATUS(ctx, takt_generator_rewind(g, 2), TAKT_ERR_UNSUPPORTED);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SPECULATION);
     EXPECT_OK(ctx, takt_generator_reuse(g, first, 10, &kept));
-    EXPECT(kept == 4);
+    EXPECT_EQ(kept, 4);
     EXPECT_OK(ctx, takt_generator_save(g, path_of("m.kv")));
     EXPECT_OK(ctx, takt_generator_reuse(g, other + 1, 4, &kept));
     EXPECT(kept == 0 && takt_generator_position(g) == 0);
     EXPECT_OK(ctx, takt_generator_load(g, path_of("m.kv")));
-    EXPECT(takt_generator_position(g) == 4);
+    EXPECT_EQ(takt_generator_position(g), 4);
     takt_generate_options how = {.max_tokens = 2, .lookup = true};
     char to[256] = "";
     EXPECT_STATUS(ctx, takt_generate(g, "a", &how, swallow, to, NULL), TAKT_ERR_UNSUPPORTED);

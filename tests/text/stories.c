@@ -192,7 +192,7 @@ static void limits(void)
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKEN_ID);
     EXPECT_OK(ctx, takt_generator_read(g, prompt, PROMPT));
     EXPECT_STATUS(ctx, takt_generator_read(g, prompt, 7), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_generator_position(g) == PROMPT);
+    EXPECT_EQ(takt_generator_position(g), PROMPT);
     takt_generator_reset(g);
     EXPECT_OK(ctx, takt_generate(g, "Once upon", &how, put, &p, &result));
     EXPECT(result.end == TAKT_TEXT_CONTEXT && takt_generator_position(g) == 16);

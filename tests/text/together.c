@@ -161,7 +161,7 @@ static void full(takt_ctx *ctx)
                takt_generator_position(of.texts[2]) == 1);
         ids[2] = VOCABULARY;
         EXPECT_STATUS(ctx, takt_together_read(&of.together, ids), TAKT_ERR_RANGE);
-        EXPECT(takt_generator_position(of.texts[0]) == 1);
+        EXPECT_EQ(takt_generator_position(of.texts[0]), 1);
     }
     close_group(&of);
 }

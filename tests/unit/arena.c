@@ -89,17 +89,17 @@ static void texts_and_arrays(void)
     takt_arena arena;
     takt_arena_init(&arena, ctx);
     EXPECT(strcmp(takt_arena_text(&arena, "abcdef", 3), "abc") == 0);
-    EXPECT(strcmp(takt_arena_text(&arena, NULL, 0), "") == 0);
+    EXPECT_TEXT(takt_arena_text(&arena, NULL, 0), "");
     EXPECT(strcmp(takt_arena_format(&arena, "%d-%s", 7, "x"), "7-x") == 0);
     EXPECT(memcmp(takt_arena_copy(&arena, "\1\2\3", 3), "\1\2\3", 3) == 0);
     const uint64_t *array = takt_arena_array(&arena, 50, sizeof *array);
     for (size_t i = 0; i < 50; i++)
-        EXPECT(array[i] == 0);
+        EXPECT_EQ(array[i], 0);
     EXPECT(takt_arena_array(&arena, SIZE_MAX / 4, 8) == NULL);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_OVERFLOW);
     EXPECT(takt_arena_get(&arena, SIZE_MAX) == NULL);
     EXPECT(takt_arena_get(&arena, SIZE_MAX - 60) == NULL);
-    EXPECT(takt_last_error_info(ctx)->status == TAKT_ERR_MEMORY);
+    EXPECT_STATUS(NULL, takt_last_error_info(ctx)->status, TAKT_ERR_MEMORY);
     EXPECT(takt_arena_text(&arena, "x", SIZE_MAX) == NULL);
     takt_arena_deinit(&arena);
 }

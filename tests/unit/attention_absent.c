@@ -215,7 +215,7 @@ static void a_query_alone_has_the_same_bits(void)
             for (int t = 0; t < s->keys - 1; t++)
                 put(v, (size_t)(t * s->value_dim) + 1,
                     t < s->keys - s->queries + 5 ? -(double)FLT_TRUE_MIN : 1);
-            EXPECT(takt_session_run(all) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run(all));
             const float zero = ((const float *)takt_session_output(all, 0)->data)[1];
             EXPECT(zero == 0 && signbit(zero), "%g", (double)zero);
             for (int i = 0; i < s->queries; i += i < 9 ? 1 : 41)

@@ -123,7 +123,7 @@ static void rounded(const char *isa, const float *x, size_t rows, uint8_t *to)
     if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan)) &&
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &session))) {
         memcpy(takt_session_input(session, 0)->data, x, rows * 32 * sizeof *x);
-        EXPECT(takt_session_run(session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(session));
         memcpy(to, takt_session_output(session, 0)->data, rows * 34);
     }
     takt_session_destroy(session);

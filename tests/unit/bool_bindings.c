@@ -60,7 +60,7 @@ static void bindings(const takt_model *m, const char *backend)
         EXPECT(takt_session_bind(s, "x", &own) == TAKT_OK);
         uint8_t *memory = takt_session_input(s, 0)->data;
         memset(memory, 1, 12);
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         memory[11] = 0x80;
         EXPECT(takt_session_run(s) != TAKT_OK);
         EXPECT(strstr(takt_session_error(s)->message, "element 11") != NULL, "%s",

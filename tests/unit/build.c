@@ -97,7 +97,7 @@ static void like_text(void)
             char printed[4096] = "";
             EXPECT_OK(m.ctx, takt_model_print(model, false, put, printed));
             EXPECT(strstr(printed, "scaled = ") != NULL, "%s", printed);
-            EXPECT(strcmp(takt_model_name(model), "made") == 0);
+            EXPECT_TEXT(takt_model_name(model), "made");
             run(m.ctx, model, a, b);
             run(m.ctx, read, c, d);
             EXPECT(memcmp(a, c, sizeof a) == 0 && memcmp(b, d, sizeof b) == 0);
@@ -171,9 +171,9 @@ static void parameters(void)
     if (EXPECT_OK(m.ctx, takt_plan_create(model, NULL, &p)) &&
         EXPECT_OK(m.ctx, takt_session_create(p, NULL, &s))) {
         float first[4];
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         memcpy(first, takt_session_output(s, 0)->data, sizeof first);
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         const float *second = takt_session_output(s, 0)->data;
         for (int i = 0; i < 4; i++)
             EXPECT(first[i] >= 6 && first[i] < 7 && second[i] == first[i] + (first[i] - 5),
@@ -313,11 +313,11 @@ static void nothing(void)
     EXPECT(takt_build_result(NULL, 0, 0) == TAKT_NO_VALUE);
     takt_build_next(NULL, "w", 0);
     takt_build_output(NULL, "y", 0);
-    EXPECT(takt_build_status(NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_build_describe(NULL, 0, &d) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_build_status(NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_build_describe(NULL, 0, &d), TAKT_ERR_ARGUMENT);
     EXPECT(takt_build_finish(NULL, 0, &model) == TAKT_ERR_ARGUMENT && model == NULL);
     takt_build_destroy(NULL);
-    EXPECT(takt_model_gradient(NULL, NULL, NULL, &model) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_model_gradient(NULL, NULL, NULL, &model), TAKT_ERR_ARGUMENT);
     if (!begin(&m))
         return;
     EXPECT_STATUS(m.ctx, takt_build_create(m.ctx, NULL, NULL), TAKT_ERR_ARGUMENT);

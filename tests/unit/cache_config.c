@@ -172,7 +172,7 @@ static void tiles_are_read(void)
     EXPECT(o.cache.rows == 96 && o.cache.depth == 1024 && o.cache.columns == 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         EXPECT_STATUS(ctx, takt_opts_tile(ctx, &o, bad[i]), TAKT_ERR_ARGUMENT);
-    EXPECT(o.cache.rows == 96);
+    EXPECT_EQ(o.cache.rows, 96);
 }
 
 /* Two settings are two plans; the same one is found again. */

@@ -202,7 +202,7 @@ static void one_and_many(const char *source, const char *sizes)
                 if (EXPECT(bytes * SAMPLES == bytes_of(from)))
                     memcpy(to->data, (const char *)from->data + i * bytes, bytes);
             }
-            EXPECT(takt_session_run(alone[i]) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run(alone[i]));
             for (size_t k = 0; k < takt_session_output_count(s); k++) {
                 const takt_tensor_view *want = takt_session_output(alone[i], k);
                 const takt_tensor_view *got = takt_session_output(s, k);

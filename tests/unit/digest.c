@@ -66,8 +66,8 @@ static void sha_known(void)
     EXPECT(strcmp(sha("abc", 3, 9),
                   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0);
     const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
-    EXPECT(strcmp(sha(two, 56, 56),
-                  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1") == 0);
+    EXPECT_TEXT(sha(two, 56, 56),
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
     static char million[1000000];
     memset(million, 'a', sizeof million);
     for (size_t piece = 1; piece < 4000; piece = piece * 7 + 1)

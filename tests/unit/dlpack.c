@@ -22,7 +22,7 @@ static void layout(void)
     EXPECT(sizeof(takt_dl_tensor) == 48 && offsetof(takt_dl_tensor, device) == 8);
     EXPECT(offsetof(takt_dl_tensor, ndim) == 16 && offsetof(takt_dl_tensor, dtype) == 20);
     EXPECT(offsetof(takt_dl_tensor, shape) == 24 && offsetof(takt_dl_tensor, strides) == 32);
-    EXPECT(offsetof(takt_dl_tensor, byte_offset) == 40);
+    EXPECT_EQ(offsetof(takt_dl_tensor, byte_offset), 40);
     EXPECT(offsetof(takt_dl_managed, manager) == 48 && offsetof(takt_dl_managed, deleter) == 56);
     EXPECT(offsetof(takt_dl_versioned, manager) == 8 && offsetof(takt_dl_versioned, deleter) == 16);
     EXPECT(offsetof(takt_dl_versioned, flags) == 24 && offsetof(takt_dl_versioned, tensor) == 32);
@@ -37,11 +37,11 @@ static void types(void)
         EXPECT(t.lanes == 1 && t.bits == takt_dtype_bits((takt_dtype)i), "%d", i);
         EXPECT(takt_dtype_from_dlpack(t) == (takt_dtype)i, "%d", i);
     }
-    EXPECT(takt_dtype_from_dlpack((takt_dl_dtype){2, 32, 2}) == TAKT_DTYPE_COUNT);
-    EXPECT(takt_dtype_from_dlpack((takt_dl_dtype){5, 64, 1}) == TAKT_DTYPE_COUNT); /* complex */
-    EXPECT(takt_dtype_from_dlpack((takt_dl_dtype){99, 8, 1}) == TAKT_DTYPE_COUNT);
-    EXPECT(takt_dtype_to_dlpack((takt_dtype)-1).lanes == 0);
-    EXPECT(takt_dtype_to_dlpack(TAKT_DTYPE_COUNT).lanes == 0);
+    EXPECT_EQ(takt_dtype_from_dlpack((takt_dl_dtype){2, 32, 2}), TAKT_DTYPE_COUNT);
+    EXPECT_EQ(takt_dtype_from_dlpack((takt_dl_dtype){5, 64, 1}), TAKT_DTYPE_COUNT); /* complex */
+    EXPECT_EQ(takt_dtype_from_dlpack((takt_dl_dtype){99, 8, 1}), TAKT_DTYPE_COUNT);
+    EXPECT_EQ(takt_dtype_to_dlpack((takt_dtype)-1).lanes, 0);
+    EXPECT_EQ(takt_dtype_to_dlpack(TAKT_DTYPE_COUNT).lanes, 0);
 }
 
 /* ---- there and back ---- */
@@ -74,11 +74,11 @@ static void there_and_back(takt_ctx *ctx, const takt_tensor_view *v, takt_dlpack
     }
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &back, &read_only));
     EXPECT(same_view(v, &back) && read_only == o.read_only);
-    EXPECT(done == 0);
+    EXPECT_EQ(done, 0);
     takt_dlpack_release(&d);
     EXPECT(done == 1 && d.versioned == NULL && d.managed == NULL);
     takt_dlpack_release(&d); /* a second time is nothing */
-    EXPECT(done == 1);
+    EXPECT_EQ(done, 1);
 }
 
 static takt_status both_forms(takt_inject *inject, void *user)

@@ -18,7 +18,7 @@ static void names(void)
     EXPECT(takt_dtype_find("float32") == TAKT_DTYPE_COUNT);
     EXPECT(takt_dtype_find(NULL) == TAKT_DTYPE_COUNT);
     EXPECT(takt_dtype_name(TAKT_DTYPE_COUNT) == NULL);
-    EXPECT(takt_dtype_bits(TAKT_DTYPE_COUNT) == 0);
+    EXPECT_EQ(takt_dtype_bits(TAKT_DTYPE_COUNT), 0);
 }
 
 static void bytes(void)
@@ -44,14 +44,14 @@ static void rounding(void)
     EXPECT(takt_dtype_round(TAKT_F64, 0.1) == 0.1);
     EXPECT(takt_dtype_round(TAKT_F32, 0.1) == (double)0.1f);
     EXPECT(takt_dtype_round(TAKT_F16, 2049) == 2048, "half to even");
-    EXPECT(takt_dtype_round(TAKT_F16, 2051) == 2052);
+    EXPECT_EQ(takt_dtype_round(TAKT_F16, 2051), 2052);
     EXPECT(isinf(takt_dtype_round(TAKT_F16, 70000)));
-    EXPECT(takt_dtype_round(TAKT_BF16, 257) == 256);
+    EXPECT_EQ(takt_dtype_round(TAKT_BF16, 257), 256);
     EXPECT(takt_dtype_round(TAKT_F8E4M3FN, 1000) == 448, "finite values saturate");
     EXPECT(isnan(takt_dtype_round(TAKT_F8E4M3FN, INFINITY)));
     EXPECT(isinf(takt_dtype_round(TAKT_F8E5M2, INFINITY)), "a cast decided that before");
-    EXPECT(takt_dtype_round(TAKT_F4E2M1, 100) == 6);
-    EXPECT(takt_dtype_round(TAKT_F8E8M0, 5) == 4);
+    EXPECT_EQ(takt_dtype_round(TAKT_F4E2M1, 100), 6);
+    EXPECT_EQ(takt_dtype_round(TAKT_F8E8M0, 5), 4);
     EXPECT(takt_dtype_round(TAKT_F8E8M0, 0) == 0x1p-127);
     EXPECT(isnan(takt_dtype_round(TAKT_F8E8M0, -1)));
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++) {
@@ -66,31 +66,31 @@ static void rounding(void)
 
 static void wrapping(void)
 {
-    EXPECT(takt_dtype_wrap(TAKT_I8, 128) == -128);
-    EXPECT(takt_dtype_wrap(TAKT_I8, -129) == 127);
-    EXPECT(takt_dtype_wrap(TAKT_U8, -1) == 255);
-    EXPECT(takt_dtype_wrap(TAKT_I4, 8) == -8);
-    EXPECT(takt_dtype_wrap(TAKT_U2, 7) == 3);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_I8, 128), -128);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_I8, -129), 127);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_U8, -1), 255);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_I4, 8), -8);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_U2, 7), 3);
     EXPECT(takt_dtype_wrap(TAKT_I32, INT64_C(1) << 31) == INT32_MIN);
-    EXPECT(takt_dtype_wrap(TAKT_I64, INT64_MIN) == INT64_MIN);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_I64, INT64_MIN), INT64_MIN);
     EXPECT(takt_dtype_wrap(TAKT_U64, -1) == -1, "u64 is its bits");
-    EXPECT(takt_dtype_wrap(TAKT_BOOL, 4) == 1);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_BOOL, 4), 1);
 }
 
 static void conversion(void)
 {
-    EXPECT(takt_dtype_from_double(TAKT_I8, 200) == 127);
-    EXPECT(takt_dtype_from_double(TAKT_I8, -200) == -128);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_I8, 200), 127);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_I8, -200), -128);
     EXPECT(takt_dtype_from_double(TAKT_I32, -2.9) == -2, "truncates");
-    EXPECT(takt_dtype_from_double(TAKT_U8, -3) == 0);
-    EXPECT(takt_dtype_from_double(TAKT_I64, 1e30) == INT64_MAX);
-    EXPECT(takt_dtype_from_double(TAKT_I64, -1e30) == INT64_MIN);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_U8, -3), 0);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_I64, 1e30), INT64_MAX);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_I64, -1e30), INT64_MIN);
     EXPECT(takt_dtype_from_double(TAKT_U64, 1e30) == -1, "all bits");
-    EXPECT(takt_dtype_from_double(TAKT_U64, 0x1p63) == INT64_MIN);
-    EXPECT(takt_dtype_from_double(TAKT_I16, NAN) == 0);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_U64, 0x1p63), INT64_MIN);
+    EXPECT_EQ(takt_dtype_from_double(TAKT_I16, NAN), 0);
     EXPECT(takt_dtype_from_double(TAKT_BOOL, NAN) == 1, "NaN is not zero");
     EXPECT(takt_dtype_to_double(TAKT_U64, -1) == 0x1p64);
-    EXPECT(takt_dtype_to_double(TAKT_I64, -1) == -1);
+    EXPECT_EQ(takt_dtype_to_double(TAKT_I64, -1), -1);
 }
 
 /* Neighbours must not touch each other, and every value must come back. */

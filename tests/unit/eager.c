@@ -176,7 +176,7 @@ static void threads_at_once(void)
         EXPECT(pthread_create(&thread[i], NULL, work, &failures[i]) == 0);
     for (int i = 0; i < 4; i++) {
         pthread_join(thread[i], NULL);
-        EXPECT(failures[i] == 0);
+        EXPECT_EQ(failures[i], 0);
     }
 }
 

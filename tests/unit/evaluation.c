@@ -113,14 +113,14 @@ static void bad_evaluations(void)
     const takt_tensor_view strided = {
         .dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .strides = {1, 2}, .data = x};
     EXPECT(takt_evaluation_create(ctx, "", &e) == TAKT_ERR_NOT_FOUND && e == NULL);
-    EXPECT(takt_evaluation_create(ctx, NULL, &e) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_evaluation_create(ctx, NULL, &e), TAKT_ERR_ARGUMENT);
     if (!EXPECT_OK(ctx, takt_evaluation_create(ctx, "top1", &e)))
         return;
-    EXPECT(takt_evaluation_result(e, 0, &r) == TAKT_ERR_STATE);
-    EXPECT(takt_evaluation_result(e, 1, &r) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_evaluation_add(e, &out, &few) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_evaluation_add(e, &strided, &few) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_evaluation_add(e, NULL, &few) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_evaluation_result(e, 0, &r), TAKT_ERR_STATE);
+    EXPECT_STATUS(NULL, takt_evaluation_result(e, 1, &r), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_evaluation_add(e, &out, &few), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_evaluation_add(e, &strided, &few), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_evaluation_add(e, NULL, &few), TAKT_ERR_ARGUMENT);
     takt_evaluation_destroy(e);
     takt_evaluation_destroy(NULL);
 }
@@ -229,7 +229,7 @@ static void augments(void)
     EXPECT(augment("flip=2", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
     EXPECT(augment("mirror=1", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
     EXPECT(augment("flip=1", 0, NULL, COUNT, a) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_data_augment(ctx, NULL, NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_data_augment(ctx, NULL, NULL, NULL, 0, NULL), TAKT_ERR_ARGUMENT);
     EXPECT(takt_data_augment(NULL, "flip=1", NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
 }
 

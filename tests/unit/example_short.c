@@ -63,43 +63,45 @@ static void views(takt_ctx *ctx)
     const char *name = "x";
     takt_npy *npy = NULL;
     takt_digest *digest = NULL;
-    EXPECT(takt_view_random(ctx, NULL, 0, 0) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_random(NULL, &good, 0, 0) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_digest(ctx, NULL, 1, text) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_digest(ctx, &good, 1, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_print(ctx, NULL, TAKT_FORMAT_TEXT, sink, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_print(ctx, &good, TAKT_FORMAT_TEXT, NULL, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_alloc(ctx, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_alloc(NULL, &out) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_random(ctx, NULL, 0, 0), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_random(NULL, &good, 0, 0), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_digest(ctx, NULL, 1, text), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_digest(ctx, &good, 1, NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_print(ctx, NULL, TAKT_FORMAT_TEXT, sink, NULL),
+                  TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_print(ctx, &good, TAKT_FORMAT_TEXT, NULL, NULL),
+                  TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_alloc(ctx, NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_alloc(NULL, &out), TAKT_ERR_ARGUMENT);
     takt_view_free(ctx, NULL);
     takt_view_free(NULL, &out);
     EXPECT(takt_view_element(NULL, 0) != takt_view_element(NULL, 0)); /* NaN */
-    EXPECT(takt_view_load(ctx, NULL, NULL, &out) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_load(ctx, NULL, NULL, &out), TAKT_ERR_ARGUMENT);
     EXPECT(takt_view_load(ctx, "x", NULL, NULL) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_view_load_ordered(NULL, "x", NULL, &out) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_npy_load(ctx, "x", NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_load(ctx, NULL, &out) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_load_memory(ctx, NULL, two, 8, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npz_load(ctx, NULL, NULL, &out) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_load(ctx, NULL, &out), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_load_memory(ctx, NULL, two, 8, NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npz_load(ctx, NULL, NULL, &out), TAKT_ERR_ARGUMENT);
     EXPECT(takt_npz_load(ctx, "x", NULL, NULL) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_npy_save(ctx, "x", NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_save(ctx, NULL, &good) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_write(ctx, NULL, sink, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_write(ctx, &good, NULL, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_save(ctx, NULL, &good), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_write(ctx, NULL, sink, NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_write(ctx, &good, NULL, NULL), TAKT_ERR_ARGUMENT);
     EXPECT(takt_npz_save(ctx, "x", NULL, &good, 1) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_npz_save(ctx, "x", &name, NULL, 1) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_open(ctx, NULL, &npy, &out) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_open(ctx, NULL, &npy, &out), TAKT_ERR_ARGUMENT);
     EXPECT(takt_npy_open(ctx, "x", NULL, &out) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_npy_open(ctx, "x", &npy, NULL) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_npy_create(ctx, "x", NULL, &npy) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_read_rows(NULL, 0, 1, two) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_write_rows(NULL, two, 1) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_npy_commit(NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_read_rows(NULL, 0, 1, two), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_write_rows(NULL, two, 1), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_npy_commit(NULL), TAKT_ERR_ARGUMENT);
     takt_npy_close(NULL);
-    EXPECT(takt_digest_create(ctx, NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_digest_add(NULL, &good) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_digest_create(ctx, NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_digest_add(NULL, &good), TAKT_ERR_ARGUMENT);
     if (EXPECT_OK(ctx, takt_digest_create(ctx, &digest)))
-        EXPECT(takt_digest_add(digest, NULL) == TAKT_ERR_ARGUMENT);
+        EXPECT_STATUS(NULL, takt_digest_add(digest, NULL), TAKT_ERR_ARGUMENT);
     takt_digest_end(digest, text);
     takt_digest_end(NULL, text);
 }

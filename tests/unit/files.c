@@ -325,7 +325,7 @@ static void in_memory(void)
     EXPECT(s.open_beneath(s.user, "", "/m/a", 0, &f) == EXDEV);
     EXPECT(s.create(s.user, "m/a", &f) == 0 && s.write(s.user, f, "new", 3) == 0);
     EXPECT(memcmp(takt_memfs_get(fs, "m/a", &length), "abc", 3) == 0);
-    EXPECT(s.commit(s.user, f) == 0);
+    EXPECT_EQ(s.commit(s.user, f), 0);
     s.close(s.user, f);
     EXPECT(memcmp(takt_memfs_get(fs, "m/a", &length), "new", 3) == 0 && length == 3);
     EXPECT(takt_memfs_get(fs, "m/b", &length) == NULL);
@@ -350,7 +350,7 @@ static void end(void)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         unlink(in(made[i]));
     EXPECT(rmdir(in("model/data")) == 0 && rmdir(in("model")) == 0 && rmdir(in("outside")) == 0);
-    EXPECT(rmdir(folder) == 0);
+    EXPECT_EQ(rmdir(folder), 0);
     takt_ctx_destroy(ctx);
 }
 

@@ -43,12 +43,12 @@ static void keeps_permissions(void)
     const takt_files *s = &ctx->files;
     const mode_t mask = umask(022);
     for (mode_t mode = 0600; mode <= 0666; mode += 066) {
-        EXPECT(chmod(path, mode) == 0);
+        EXPECT_EQ(chmod(path, mode), 0);
         EXPECT(s->create(s->user, path, &f) == 0 && s->commit(s->user, f) == 0);
         s->close(s->user, f);
         EXPECT(mode_of_file() == mode);
     }
-    EXPECT(unlink(path) == 0);
+    EXPECT_EQ(unlink(path), 0);
     EXPECT(s->create(s->user, path, &f) == 0 && s->commit(s->user, f) == 0);
     s->close(s->user, f);
     EXPECT(mode_of_file() == 0644, "a new one is as the process makes files");
@@ -77,7 +77,7 @@ static void commits_without_links(void)
     takt_file *f;
     const takt_files *s = &ctx->files;
     memset(text, 'x', BYTES);
-    EXPECT(chmod(path, 0640) == 0);
+    EXPECT_EQ(chmod(path, 0640), 0);
     const pid_t child = fork();
     if (child == 0) {
         if (!refuse_links())
@@ -90,10 +90,10 @@ static void commits_without_links(void)
     EXPECT(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
     if (WEXITSTATUS(status) == NO_FILTER)
         return;
-    EXPECT(WEXITSTATUS(status) == DONE);
+    EXPECT_EQ(WEXITSTATUS(status), DONE);
     struct stat about;
     EXPECT(stat(path, &about) == 0 && about.st_size == BYTES);
-    EXPECT(mode_of_file() == 0640);
+    EXPECT_EQ(mode_of_file(), 0640);
 }
 
 static void end(void)

@@ -85,7 +85,7 @@ static void a_model_lies_in_its_file(void)
     takt_model *m = load(gguf, false);
     const uint64_t of_read = ctx->live_bytes - none;
     digest_of(m, read);
-    EXPECT(shared_slots(m) == 0);
+    EXPECT_EQ(shared_slots(m), 0);
     takt_model_destroy(m);
     takt_ctx_trim(ctx);
     const uint64_t again = ctx->live_bytes;
@@ -119,10 +119,10 @@ static void weights_lie_in_their_file(void)
     EXPECT(shared_slots(to) == 2, "weights of safetensors are copied");
     digest_of(from, want);
     digest_of(to, got);
-    EXPECT(strcmp(want, got) == 0);
+    EXPECT_TEXT(want, got);
     EXPECT_OK(ctx, takt_model_load_weights(to, at("map.npz")));
     digest_of(to, got);
-    EXPECT(strcmp(want, got) == 0);
+    EXPECT_TEXT(want, got);
     takt_model_destroy(from);
     takt_model_destroy(to);
 }
@@ -142,7 +142,7 @@ static void a_compiled_model_lies_in_its_file(void)
     EXPECT(to != NULL && shared_slots(to) == 2, "weights of a compiled model are copied");
     digest_of(from, want);
     digest_of(to, got);
-    EXPECT(strcmp(want, got) == 0);
+    EXPECT_TEXT(want, got);
     takt_model_destroy(from);
     takt_model_destroy(to);
     FILE *f = fopen(at("map.taktp"), "rb");
@@ -202,7 +202,8 @@ static void services(void)
     takt_model *m = NULL;
     files.size = longer;
     EXPECT_OK(NULL, takt_ctx_create(&config, &own));
-    EXPECT(takt_model_load(own, gguf, &(takt_load_options){.map = true}, &m) == TAKT_ERR_IO);
+    EXPECT_STATUS(NULL, takt_model_load(own, gguf, &(takt_load_options){.map = true}, &m),
+                  TAKT_ERR_IO);
     EXPECT(takt_last_error_info(own)->id == TAKT_E_FILE_READ, "%s", takt_last_error(own));
     takt_ctx_destroy(own);
     files = *takt_ctx_files(ctx);

@@ -34,7 +34,7 @@ static void write_check(const int64_t *v, int64_t low, const char *wants)
     takt_formula_find(&f, v, COUNT, low, 1);
     EXPECT(f.is_exact && f.count == 1);
     const size_t length = takt_piece_write(&f.at[0], "n", text, sizeof text);
-    EXPECT(strcmp(text, wants) == 0);
+    EXPECT_TEXT(text, wants);
     for (size_t room = 0; room < length; room++) { /* cut, never beyond */
         char small[512];
         memset(small, 'x', sizeof small);

@@ -79,7 +79,7 @@ static void counts(void)
     EXPECT(in.live_bytes == 20 && in.peak_bytes == 30 && in.puts == 1);
     EXPECT(in.memory.get(&in, SIZE_MAX - 10, 64) == NULL);
     EXPECT(takt_inject_deinit(&in) == 1, "one block leaked");
-    EXPECT(in.faults == 0);
+    EXPECT_EQ(in.faults, 0);
 }
 
 static void strikes(void)

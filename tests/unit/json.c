@@ -45,7 +45,7 @@ static void structure(void)
     size_t i = 0;
     for (const takt_json *v = takt_json_first(a); v != NULL; v = takt_json_next(v), i++)
         EXPECT(i < 4 && v->kind == kinds[i], "%zu", i);
-    EXPECT(i == 4);
+    EXPECT_EQ(i, 4);
     EXPECT(takt_json_first(a + 2) == NULL, "an empty array has no first");
     EXPECT(takt_json_get(takt_json_get(o, "b"), "c")->kind == TAKT_JSON_NULL);
     EXPECT(takt_json_get(o, "d")->boolean && takt_json_next(takt_json_get(o, "d")) == NULL);

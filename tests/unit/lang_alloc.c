@@ -57,7 +57,7 @@ static void sweep(const char *text, takt_status want)
     takt_ctx *ctx;
     takt_graph *graph;
     takt_text printed;
-    EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK);
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     takt_text_init(&printed, ctx);
     EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph) == want, "%s",
            takt_last_error(ctx));

@@ -117,7 +117,7 @@ static void found(const char *backend, int threads)
         run(s, 40, seed * 977);
     for (size_t i = 0; i < ROWS * 3; i++)
         x[i] = -1; /* none */
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT(takt_session_output(s, 0)->dims[0] == 0);
     EXPECT(((const float *)takt_session_output(s, 3)->data)[0] == 24);
     takt_session_destroy(s);
@@ -190,7 +190,7 @@ static void bounds(void)
            "%s; %s", e->message, e->hint);
     EXPECT(e->node[0] != '\0');
     x[0] = x[3] = -1;
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     check(s, 40, 3);
     EXPECT(((const float *)takt_session_output(s, 3)->data)[0] == 0, "state is old after a fault");
     takt_session_destroy(s);

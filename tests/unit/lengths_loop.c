@@ -86,9 +86,9 @@ static void waits(void)
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
     takt_repeat *body = s->plan->child != NULL ? s->plan->child->body : NULL;
     if (EXPECT(body != NULL && takt_repeat_begin(body, NULL))) {
-        EXPECT(takt_session_run_deadline(s, 2000000) == TAKT_ERR_DEADLINE);
+        EXPECT_STATUS(NULL, takt_session_run_deadline(s, 2000000), TAKT_ERR_DEADLINE);
         if (EXPECT(pthread_create(&thread, NULL, cancel_later, s) == 0)) {
-            EXPECT(takt_session_run(s) == TAKT_ERR_CANCELLED);
+            EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_CANCELLED);
             pthread_join(thread, NULL);
         }
         takt_repeat_end(body);

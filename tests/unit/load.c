@@ -131,8 +131,8 @@ static void mistakes(void)
         EXPECT(!load.timing.is_complete && load.timing.count < 50);
         takt_load_free(ctx, &load);
     }
-    EXPECT(strcmp(takt_scenario_name(TAKT_MULTI_STREAM), "multi-stream") == 0);
-    EXPECT(strcmp(takt_scenario_name((takt_scenario_kind)9), "unknown") == 0);
+    EXPECT_TEXT(takt_scenario_name(TAKT_MULTI_STREAM), "multi-stream");
+    EXPECT_TEXT(takt_scenario_name((takt_scenario_kind)9), "unknown");
 }
 
 static void quantiles(void)

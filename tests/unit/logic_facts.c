@@ -206,12 +206,12 @@ static void in_c(void)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, sizeof text - 1, NULL, &m));
     EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan));
     EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    EXPECT(takt_model_relation_count(m) == 2);
+    EXPECT_EQ(takt_model_relation_count(m), 2);
     EXPECT_OK(ctx, takt_model_relation(m, 1, &about));
     EXPECT(strcmp(about.name, "path") == 0 && strcmp(about.kind, "rule") == 0 && about.arity == 2 &&
            about.form == TAKT_RELATION_BITS && about.is_recursive && about.sizes[1] == 70 &&
            strcmp(about.domains[0], "node") == 0);
-    EXPECT(takt_model_relation(m, 2, &about) == TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(NULL, takt_model_relation(m, 2, &about), TAKT_ERR_NOT_FOUND);
     EXPECT_OK(ctx, takt_relation_read(m, "edge", NULL, facts, sizeof facts - 1, &view));
     EXPECT_OK(ctx, takt_session_bind(s, "edge", &view));
     EXPECT_OK(ctx, takt_session_run(s));
@@ -263,7 +263,7 @@ static void stopped(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT(run_id(net, 1) == 0 && run_id(net, 0) == 0);
     EXPECT(run_id(net, 1.5F) == TAKT_E_TRUTH && run_id(net, -0.1F) == TAKT_E_TRUTH);
-    EXPECT(run_id(net, 0.0F / 0.0F) == TAKT_E_TRUTH);
+    EXPECT_EQ(run_id(net, 0.0F / 0.0F), TAKT_E_TRUTH);
     EXPECT(run_id(endless, 1) == 0 && run_id(endless, -1) == TAKT_E_RECURSION);
     takt_ctx_destroy(ctx);
 }

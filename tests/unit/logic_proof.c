@@ -345,7 +345,7 @@ static void refused(void)
         EXPECT_OK(ctx, takt_fact_prove(a.m, "old(bo, ann)", a.s, &proof));
         EXPECT(proof == NULL && takt_derivation_step_count(proof) == 0);
         EXPECT_OK(ctx, takt_fact_prove(a.m, "old(ann, bo)", a.s, &proof));
-        EXPECT(takt_derivation_step_count(proof) == 2);
+        EXPECT_EQ(takt_derivation_step_count(proof), 2);
         EXPECT_STATUS(ctx, takt_derivation_at(proof, 2, &step), TAKT_ERR_NOT_FOUND);
         takt_derivation_free(proof);
         proof = NULL;

@@ -49,7 +49,7 @@ static void drop_root(void)
 {
     char command[PATH_MAX];
     snprintf(command, sizeof command, "rm -r '%s'", root);
-    EXPECT(system(command) == 0);
+    EXPECT_EQ(system(command), 0);
 }
 
 static takt_cpu_set range(int first, int last)
@@ -171,7 +171,7 @@ static void cgroups(void)
     EXPECT(f.quota == 2 && f.memory_limit == 777);
     put("/proc/self/cgroup", "garbage\n\n::\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT(f.quota == 0);
+    EXPECT_EQ(f.quota, 0);
     drop_root();
 }
 
@@ -217,7 +217,7 @@ static void pages(void)
     EXPECT(takt_pages_get(3 * page + 1, &at) == 0);
     ((char *)at)[3 * page] = 1;
     EXPECT(takt_pages_protect(at, page, TAKT_PAGE_READ) == 0 && ((char *)at)[0] == 0);
-    EXPECT(takt_pages_protect(at, page, TAKT_PAGE_WRITE) == 0);
+    EXPECT_EQ(takt_pages_protect(at, page, TAKT_PAGE_WRITE), 0);
     ((char *)at)[0] = 1;
     takt_pages_put(at, 3 * page + 1);
     takt_pages_put(NULL, 5);
@@ -270,7 +270,7 @@ static bool rounds_to_nearest(void)
 static void fp_state_of_caller(void)
 {
     const int usual = fegetround();
-    EXPECT(fesetround(FE_TOWARDZERO) == 0);
+    EXPECT_EQ(fesetround(FE_TOWARDZERO), 0);
     const uint64_t before = takt_fp_enter();
     const bool within = rounds_to_nearest();
     takt_fp_leave(before);

@@ -263,7 +263,7 @@ static void reductions(void)
         EXPECT(at[0] == 2, "NaN wins: %d", (int)at[0]);
         r.n = r.run = 2;
         takt_kernel_as_reduce_f32(kernels[k].kernel)(&r);
-        EXPECT(at[0] == 1);
+        EXPECT_EQ(at[0], 1);
         r = (takt_reduce){.op = TAKT_REDUCE_SUM,
                           .dst = &sum,
                           .src = zeros,

@@ -64,7 +64,7 @@ static void events(void)
 {
     EXPECT(takt_event_find("instructions") == TAKT_EVENT_INSTRUCTIONS);
     EXPECT(takt_event_find("nothing") == TAKT_EVENTS);
-    EXPECT(strcmp(takt_event_name(TAKT_EVENT_BRANCH_MISSES), "branch-misses") == 0);
+    EXPECT_TEXT(takt_event_name(TAKT_EVENT_BRANCH_MISSES), "branch-misses");
     EXPECT(takt_event_find("ll-misses") == TAKT_EVENT_LL_MISSES);
     EXPECT(takt_event_is_miss(TAKT_EVENT_L1_MISSES) && !takt_event_is_miss(TAKT_EVENT_L1_READS));
     EXPECT(takt_counter_open(TAKT_EVENTS) < 0);

@@ -70,7 +70,7 @@ static void refuses(void)
     EXPECT_OK(ctx, takt_mixup_alpha(ctx, "flip=0.5,mixup=0.25", &alpha));
     EXPECT(alpha == 0.25);
     EXPECT_OK(ctx, takt_mixup_alpha(ctx, "flip=0.5", &alpha));
-    EXPECT(alpha == 0);
+    EXPECT_EQ(alpha, 0);
     EXPECT_STATUS(ctx, takt_mixup_alpha(ctx, "mixup=5", &alpha), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_mixup_alpha(ctx, NULL, &alpha), TAKT_ERR_ARGUMENT);
 }
@@ -114,7 +114,7 @@ static void digests(void)
     EXPECT(strcmp(text[0], text[1]) == 0 && strlen(text[0]) == 64);
     for (size_t i = 2; i < 5; i++)
         EXPECT(strcmp(text[0], text[i]) != 0, "%zu", i);
-    EXPECT(takt_data_digest(NULL, text[0]) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_data_digest(NULL, text[0]), TAKT_ERR_ARGUMENT);
 }
 
 int main(void)
@@ -128,7 +128,7 @@ int main(void)
     if (!EXPECT(fs != NULL))
         return test_done();
     for (size_t i = 0; i < 4; i++)
-        EXPECT(takt_memfs_put(fs, tables[i][0], tables[i][1], strlen(tables[i][1])) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, tables[i][0], tables[i][1], strlen(tables[i][1])), 0);
     const takt_files files = takt_memfs_files(fs);
     config.files = &files;
     if (!EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK))

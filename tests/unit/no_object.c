@@ -37,11 +37,12 @@ int main(void)
     EXPECT(takt_model_load(NULL, "examples/mlp.takt", NULL, &model) == TAKT_ERR_ARGUMENT);
     EXPECT_OK(ctx, takt_ctx_create(NULL, &ctx));
     EXPECT_STATUS(ctx, takt_model_load(ctx, "nowhere.takt", NULL, &model), TAKT_ERR_IO);
-    EXPECT(takt_plan_create(model, NULL, &plan) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_create(plan, NULL, &session) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_plan_create(model, NULL, &plan), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_create(plan, NULL, &session), TAKT_ERR_ARGUMENT);
     EXPECT(takt_precision_check(model, NULL, TAKT_FORMAT_TEXT, NULL, NULL, NULL) ==
            TAKT_ERR_ARGUMENT);
-    EXPECT(takt_model_diff(model, model, NULL, TAKT_FORMAT_TEXT, NULL, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_model_diff(model, model, NULL, TAKT_FORMAT_TEXT, NULL, NULL),
+                  TAKT_ERR_ARGUMENT);
     EXPECT(model == NULL && plan == NULL && session == NULL);
     EXPECT(takt_session_input_count(session) == 0 && takt_session_output_count(session) == 0);
     EXPECT(takt_session_input(session, 0) == NULL && takt_session_output(session, 0) == NULL);
@@ -49,9 +50,9 @@ int main(void)
     EXPECT(takt_session_output_desc(session, 0) == NULL);
     EXPECT(!takt_session_output_varies(session, 0));
     EXPECT(takt_session_bind(session, "x", &view) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_run(session) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_run_deadline(session, 1) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_error(session)->status == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_run(session), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_run_deadline(session, 1), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_error(session)->status, TAKT_ERR_ARGUMENT);
     EXPECT(strcmp(takt_session_error(session)->message, "there is no session") == 0);
     EXPECT(strstr(takt_last_error(ctx), "nowhere.takt") != NULL); /* the first failure is kept */
     misspelt(ctx);

@@ -129,7 +129,7 @@ static void outside(void)
     if (EXPECT_OK(ctx, takt_model_load(ctx, file, NULL, &back))) {
         digest_of(m, NULL, 1, want);
         digest_of(back, NULL, 1, got);
-        EXPECT(strcmp(want, got) == 0);
+        EXPECT_TEXT(want, got);
         takt_model_destroy(back);
     }
     FILE *f = fopen(data, "rb");
@@ -137,7 +137,7 @@ static void outside(void)
         EXPECT(fseek(f, 0, SEEK_END) == 0 && ftell(f) == 64 * 64 * 4, "%ld bytes", ftell(f));
         fclose(f);
     }
-    EXPECT(remove(data) == 0);
+    EXPECT_EQ(remove(data), 0);
     EXPECT_STATUS(ctx, takt_model_load(ctx, file, NULL, &back), TAKT_ERR_FORMAT);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_ONNX_EXTERNAL);
     takt_model_destroy(m);
@@ -177,7 +177,7 @@ static void optimized(void)
         EXPECT_OK(ctx, takt_model_load(ctx, text, NULL, &b))) {
         digest_of(a, NULL, 1, one);
         digest_of(b, NULL, 1, other);
-        EXPECT(strcmp(one, other) == 0);
+        EXPECT_TEXT(one, other);
         size_t count = 0;
         for (size_t i = 0; i < a->graph->count; i++)
             EXPECT(a->graph->nodes[i].op != &takt_op_batch_norm);

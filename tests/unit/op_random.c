@@ -47,7 +47,7 @@ static bool draw(const char *backend, size_t i, uint64_t step, float *out)
     good = good && EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
     if (good) {
         *(uint64_t *)takt_session_input(s, 0)->data = step;
-        good = EXPECT(takt_session_run(s) == TAKT_OK);
+        good = EXPECT_OK(NULL, takt_session_run(s));
         memcpy(out, takt_session_output(s, 0)->data, COUNT * sizeof *out);
     }
     takt_session_destroy(s);

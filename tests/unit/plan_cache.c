@@ -84,7 +84,7 @@ static void bounded_and_trimmed(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     takt_model *m = load(ctx, 0);
     const uint64_t empty = atomic_load(&ctx->live_bytes);
-    EXPECT(takt_ctx_trim(ctx) == 0);
+    EXPECT_EQ(takt_ctx_trim(ctx), 0);
     takt_plan *used = get(m, ctx, (takt_plan_options){.sizes = "n=7"});
     uint64_t high = 0, low = UINT64_MAX;
     for (int i = 0; i < 3 * TAKT_CACHE_PLANS; i++) {
@@ -166,7 +166,7 @@ static void threads_share(void)
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(askers[i].thread, NULL);
-        EXPECT(askers[i].failures == 0);
+        EXPECT_EQ(askers[i].failures, 0);
     }
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);

@@ -160,7 +160,7 @@ static void a_static_input_is_a_constant(void)
     EXPECT(first == same && first != other);
     takt_session *s;
     EXPECT_OK(ctx, takt_session_create(first, NULL, &s));
-    EXPECT(takt_session_input_count(s) == 1);
+    EXPECT_EQ(takt_session_input_count(s), 1);
     EXPECT_OK(ctx, takt_session_reshape(s, m, "n=3")); /* with the values of then */
     takt_session_destroy(s);
     takt_plan_destroy(first);
@@ -182,7 +182,7 @@ static void throughput_takes_one_thread(void)
     takt_plan_info info;
     EXPECT_OK(ctx, takt_plan_create(m, &(takt_plan_options){.hint = "throughput"}, &plan));
     takt_plan_query(plan, &info);
-    EXPECT(info.threads == 1);
+    EXPECT_EQ(info.threads, 1);
     takt_plan_destroy(plan);
     const takt_plan_options asked = {.hint = "throughput", .threads = 3};
     EXPECT_OK(ctx, takt_plan_create(m, &asked, &plan));

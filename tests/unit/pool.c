@@ -237,7 +237,7 @@ static void thread_fails(takt_inject_mode mode, int k)
     EXPECT_OK(c, takt_pool_create(c, 4, NULL, &pool));
     EXPECT(takt_pool_threads(pool) == k && warnings == 1, "k = %d", k);
     takt_pool_share(pool, count_task, &j, TASKS);
-    EXPECT(j.done[TASKS - 1] == 1);
+    EXPECT_EQ(j.done[TASKS - 1], 1);
     takt_pool_destroy(pool);
     takt_ctx_destroy(c);
     EXPECT(inject.live_threads == 0 && takt_inject_deinit(&inject) == 0);
@@ -379,7 +379,7 @@ static void fp_state(void)
     _Atomic int bad = 0;
     EXPECT_OK(ctx, takt_pool_create(ctx, 4, NULL, &pool));
     takt_pool_share(pool, fp_task, &bad, 16);
-    EXPECT(bad == 0);
+    EXPECT_EQ(bad, 0);
     takt_pool_destroy(pool);
 }
 

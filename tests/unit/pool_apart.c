@@ -131,7 +131,7 @@ static void bound_ones_stay(void)
     EXPECT_OK(ctx, takt_pool_create(ctx, 2, &options, &pool));
     for (int i = 0; i < 200; i++)
         takt_pool_share(pool, look, &r, 4);
-    EXPECT(takt_pool_moves(pool) == 0);
+    EXPECT_EQ(takt_pool_moves(pool), 0);
     EXPECT(takt_cpu_confine(&usable) == 0);
     takt_pool_destroy(pool);
 }

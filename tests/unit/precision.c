@@ -194,7 +194,7 @@ static void passes_are_told(void)
     takt_pass_given given = takt_pass_defaults(pass);
     EXPECT(given.arg[0] == 0 && given.ranges == NULL);
     EXPECT_OK(ctx, takt_pass_read(ctx, pass, "to=f16", 6, &given));
-    EXPECT(given.arg[0] == 1);
+    EXPECT_EQ(given.arg[0], 1);
     EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "to=f12", 6, &given), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "of=f16", 6, &given), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_pass_read(ctx, pass, "to", 2, &given), TAKT_ERR_ARGUMENT);

@@ -82,7 +82,7 @@ static void agree(takt_session *s, const takt_model *m, int64_t batch, int64_t s
     EXPECT(bind_both(s, batch, seq) == TAKT_OK && bind_both(alone, batch, seq) == TAKT_OK);
     EXPECT(has_dims(takt_session_output(s, 0), batch, seq), "%s: before the run", sizes);
     EXPECT(takt_session_run(s) == TAKT_OK, "%s: %s", sizes, takt_session_error(s)->message);
-    EXPECT(takt_session_run(alone) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(alone));
     const takt_tensor_view *got = takt_session_output(s, 0), *want = takt_session_output(alone, 0);
     EXPECT(has_dims(got, batch, seq) &&
                memcmp(got->data, want->data, (size_t)(batch * seq) * sizeof(float)) == 0,
@@ -237,7 +237,7 @@ static void own_memory(void)
     EXPECT(has_dims(takt_session_input(s, 1), 2, 40), "the session's own, for the top");
     EXPECT(bind(s, "x", x, 2, 8, 24) == TAKT_OK);
     EXPECT(has_dims(takt_session_input(s, 1), 2, 8), "it follows what is bound");
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT(takt_session_reshape(s, m, "seq=11") == TAKT_OK, "inside the range");
     EXPECT(has_dims(takt_session_output(s, 0), 2, 11));
     EXPECT(bind_both(s, 2, 12) == TAKT_OK && takt_session_run(s) == TAKT_OK, "still a range");

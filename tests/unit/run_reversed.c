@@ -38,7 +38,7 @@ static void execute(takt_ctx *ctx, takt_pool *pool, bool is_back)
                             .is_parallel = true};
     const takt_execution x = {.plan = &plan, .pool = pool, .is_back = is_back};
     memset(&log_of_run, 0, sizeof log_of_run);
-    EXPECT(takt_execute(&x) == TAKT_OK);
+    EXPECT_OK(NULL, takt_execute(&x));
     EXPECT(log_of_run.count == TASKS, "%zu tasks", (size_t)log_of_run.count);
 }
 
@@ -55,7 +55,7 @@ static void one_thread(takt_ctx *ctx)
 static void two_threads(takt_ctx *ctx)
 {
     takt_pool *pool;
-    EXPECT(takt_pool_create(ctx, 2, NULL, &pool) == TAKT_OK);
+    EXPECT_OK(NULL, takt_pool_create(ctx, 2, NULL, &pool));
     for (int is_back = 0; is_back < 2; is_back++) {
         unsigned found = 0;
         execute(ctx, pool, is_back != 0);
@@ -115,14 +115,14 @@ static void same_bits(takt_ctx *ctx, const char *text, takt_pool *pool)
         return;
     EXPECT(pool == NULL || is_cut(s), "no step has several tasks: %s", text);
     fill(takt_session_input(s, 0)->data, s->inputs[0].bytes / sizeof(uint32_t));
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     const size_t bytes = s->outputs[0].bytes;
     void *y = takt_session_output(s, 0)->data, *first = malloc(bytes);
     if (EXPECT(first != NULL))
         memcpy(first, y, bytes);
     for (int i = 0; first != NULL && i < 2; i++) {
         memset(y, 0x55, bytes);
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         EXPECT(memcmp(first, y, bytes) == 0, "run %d of %s", i + 2, text);
     }
     free(first);

@@ -70,7 +70,7 @@ static void cuts(void)
         takt_candidates c = fresh(seed);
         formula(1);
         apply("top_k", &c, &(takt_sampling){.top_k = 7});
-        EXPECT(c.count == 7);
+        EXPECT_EQ(c.count, 7);
         for (size_t i = 0; i < 7; i++)
             EXPECT(c.at[i].id == order[i]);
         c = fresh(seed);
@@ -139,7 +139,7 @@ static void penalties(void)
         if (counts[i] > 0)
             want = (want > 0 ? want / 1.3 : want * 1.3) - 0.25 * counts[i] - 0.5;
         EXPECT(fabs((double)c.at[i].score - want) <= 1e-6 * fabs(want) + 1e-6, "%zu", i);
-        EXPECT(times[i] == 0);
+        EXPECT_EQ(times[i], 0);
     }
 }
 
@@ -269,11 +269,11 @@ static void choices(void)
     takt_sampling s = {0};
     int32_t id = -1, again;
     EXPECT_OK(ctx, takt_token_draw(ctx, few, 4, &s, NULL, &id));
-    EXPECT(id == 2);
+    EXPECT_EQ(id, 2);
     s.bias = never;
     s.bias_count = 2;
     EXPECT_OK(ctx, takt_token_draw(ctx, few, 4, &s, NULL, &id));
-    EXPECT(id == 1);
+    EXPECT_EQ(id, 1);
     /* A temperature so small that scores divided by it are infinite; a score that is. */
     s = (takt_sampling){.temperature = 1e-44};
     EXPECT_OK(ctx, takt_token_draw(ctx, (float[]){2, 3, -2, -3}, 4, &s, NULL, &id));

@@ -71,19 +71,19 @@ static void wait_for(const _Atomic int *flag)
 static void asynchronous(void)
 {
     takt_session *s = session_of("n=8", NULL), *plain = session_of("n=8", NULL);
-    EXPECT(takt_session_run(plain) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(plain));
     EXPECT_OK(ctx, takt_run_async(s, NULL, NULL));
-    EXPECT(takt_session_wait(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_wait(s));
     EXPECT(memcmp(takt_session_output(s, 0)->data, takt_session_output(plain, 0)->data,
                   8 * 64 * 4) == 0);
     chain c = {.left = 20};
     EXPECT_OK(ctx, takt_run_async(s, next, &c)); /* each run starts the next */
     wait_for(&c.ended);
     EXPECT(c.ended == 1 && c.left == 0 && c.status == TAKT_OK);
-    EXPECT(takt_session_wait(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_wait(s));
     takt_session_cancel(s);
     EXPECT_OK(ctx, takt_run_async(s, NULL, NULL));
-    EXPECT(takt_session_wait(s) == TAKT_ERR_CANCELLED);
+    EXPECT_STATUS(NULL, takt_session_wait(s), TAKT_ERR_CANCELLED);
     EXPECT_OK(ctx, takt_run_async(s, NULL, NULL));
     takt_session_destroy(s); /* waits for the run */
     takt_session_destroy(plain);
@@ -170,7 +170,7 @@ static void huge_pages(void)
         EXPECT(got == kinds[i] ? reason[0] == '\0' : got < kinds[i] && strlen(reason) > 10,
                "asked for %d, got %d: %s", (int)kinds[i], (int)got, reason);
         EXPECT((s->arena_pages > 0) == (i > 0));
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         EXPECT(memcmp(takt_session_output(s, 0)->data, takt_session_output(plain, 0)->data,
                       300 * 64 * 4) == 0);
         EXPECT_OK(ctx, takt_session_reshape(s, model, "n=301")); /* keeps the kind of pages */
@@ -278,7 +278,7 @@ static double first_over_median(bool is_warm)
         EXPECT(!is_warm || takt_session_warmup(s) == TAKT_OK);
         for (int k = 0; k <= RUNS; k++) {
             const uint64_t start = thread_ns();
-            EXPECT(takt_session_run(s) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run(s));
             *(k == 0 ? &first[i] : &later[k - 1]) = thread_ns() - start;
         }
         qsort(later, RUNS, sizeof *later, ascending);
@@ -365,9 +365,9 @@ static void refuse_others(void)
     EXPECT_OK(ctx, takt_run_async(s, NULL, NULL));
     while (!atomic_load(&g.is_inside))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    EXPECT(takt_session_run(s) == TAKT_ERR_STATE);
+    EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_STATE);
     EXPECT(strstr(takt_last_error(ctx), "another thread") != NULL, "%s", takt_last_error(ctx));
-    EXPECT(takt_session_run_deadline(s, 1000000) == TAKT_ERR_STATE);
+    EXPECT_STATUS(NULL, takt_session_run_deadline(s, 1000000), TAKT_ERR_STATE);
     EXPECT(takt_session_bind(s, "x", &view) == TAKT_ERR_STATE);
     fflush(NULL);
     const pid_t child = fork();
@@ -376,9 +376,9 @@ static void refuse_others(void)
     EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child: %d",
            status);
     atomic_store(&g.is_open, true);
-    EXPECT(takt_session_wait(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_wait(s));
     s->watch = NULL;
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     takt_session_destroy(s);
 }
 

@@ -204,7 +204,7 @@ static void faults_of_the_data(void)
         run(&f);
         memcpy(old, state_of(s), bytes);
         *at = 8;
-        EXPECT(takt_session_run(s) == TAKT_ERR_RANGE);
+        EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_RANGE);
         EXPECT(strstr(takt_session_error(s)->message, "index 8") != NULL, "%s",
                takt_session_error(s)->message);
         EXPECT(memcmp(state_of(s), old, bytes) == 0);
@@ -252,8 +252,8 @@ static void in_chunks(fixture *f, const char *dim, int axis, size_t chunk, float
         in.strides[2] = out.strides[2] = 1;
         in.data = x + (axis == 1 ? (int64_t)done * in.dims[2] : (int64_t)done);
         out.data = y + (axis == 1 ? (int64_t)done * in.dims[2] : (int64_t)done);
-        EXPECT(takt_session_bind(s, takt_session_input_desc(s, 0)->name, &in) == TAKT_OK);
-        EXPECT(takt_session_bind(s, takt_session_output_desc(s, 0)->name, &out) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(s, takt_session_input_desc(s, 0)->name, &in));
+        EXPECT_OK(NULL, takt_session_bind(s, takt_session_output_desc(s, 0)->name, &out));
         run(f);
     }
 }

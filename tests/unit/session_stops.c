@@ -79,10 +79,10 @@ static void late_after_the_last_step(void)
         f.session->watch = &watch;
         f.at = f.session->plan->step_count - 1;
         f.wait_ns = 1000;
-        EXPECT(takt_session_run_deadline(f.session, 500) == TAKT_ERR_DEADLINE);
+        EXPECT_STATUS(NULL, takt_session_run_deadline(f.session, 500), TAKT_ERR_DEADLINE);
         EXPECT(strstr(takt_session_error(f.session)->message, "after step") != NULL, "%s",
                takt_session_error(f.session)->message);
-        EXPECT(takt_session_run_deadline(f.session, 5000) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run_deadline(f.session, 5000));
         f.session->watch = NULL;
     }
     end(&f);
@@ -128,8 +128,8 @@ static void a_cancel_is_for_one_run(void)
     if (begin(&f, plain, 1)) {
         const takt_watch watch = {.before = before, .after = after, .user = &f};
         takt_session_cancel(f.session); /* none is in progress: the next */
-        EXPECT(takt_session_run(f.session) == TAKT_ERR_CANCELLED);
-        EXPECT(takt_session_run(f.session) == TAKT_OK);
+        EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_CANCELLED);
+        EXPECT_OK(NULL, takt_session_run(f.session));
         f.session->watch = &watch;
         f.cancels = true;
         f.at = f.session->plan->step_count - 1;
@@ -156,13 +156,13 @@ static void tasks_are_left_out(void)
         f.session->pool = NULL;
         f.step_ns = ms;
         f.looks = 0;
-        EXPECT(takt_session_run_deadline(f.session, 8 * ms) == TAKT_ERR_DEADLINE);
+        EXPECT_STATUS(NULL, takt_session_run_deadline(f.session, 8 * ms), TAKT_ERR_DEADLINE);
         EXPECT(f.looks <= 10, "%zu looks at the clock", f.looks);
         EXPECT(strstr(takt_session_error(f.session)->message, "in step 1") != NULL, "%s",
                takt_session_error(f.session)->message);
         f.session->pool = pool;
         f.step_ns = 0;
-        EXPECT(takt_session_run_deadline(f.session, 8 * ms) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run_deadline(f.session, 8 * ms));
     }
     end(&f);
 }
@@ -206,14 +206,14 @@ static void long_tasks_look_inside(void)
                 cost.bytes += plan->steps[k].cost.bytes;
             }
             f.looks = 0;
-            EXPECT(takt_session_run_deadline(f.session, 1000) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run_deadline(f.session, 1000));
             const size_t looks = f.looks;
             EXPECT((double)looks >= cost.flops / MOST_FLOPS + cost.bytes / MOST_BYTES,
                    "%.20s: %zu looks for %.3g operations and %.3g bytes", tasks[i], looks,
                    cost.flops, cost.bytes);
             f.step_ns = 1;
             f.looks = 0;
-            EXPECT(takt_session_run_deadline(f.session, looks / 2) == TAKT_ERR_DEADLINE);
+            EXPECT_STATUS(NULL, takt_session_run_deadline(f.session, looks / 2), TAKT_ERR_DEADLINE);
             EXPECT(f.looks <= looks / 2 + 8, "%.20s: %zu looks, late after %zu", tasks[i], f.looks,
                    looks / 2);
             f.step_ns = 0;

@@ -37,7 +37,7 @@ static void strides(void)
         EXPECT(takt_session_bind(s, "x", &v) == TAKT_OK, "%s", takt_session_error(s)->message);
         for (int i = 0; i < 64; i++)
             data[i] = (float)i;
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         const float *y = takt_session_output(s, 0)->data;
         EXPECT(y[0] == 32 && y[4] == 24 && y[11] == 19, "%g %g %g", (double)y[0], (double)y[4],
                (double)y[11]);

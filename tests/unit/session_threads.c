@@ -133,11 +133,11 @@ static void affinity(void)
     const int count = takt_cpu_set_count(&usable);
     EXPECT(bound == before + 1 || count == 1, "%d threads are bound to %d, before %d", bound, cpu,
            before);
-    EXPECT(takt_set_affinity(s, 2, cpu) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_set_affinity(s, 2, cpu), TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_session_error(s)->message, "no worker 2") != NULL &&
                strstr(takt_session_error(s)->hint, "0 to 1") != NULL,
            "%s; %s", takt_session_error(s)->message, takt_session_error(s)->hint);
-    EXPECT(takt_set_affinity(s, 1, 1023) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_set_affinity(s, 1, 1023), TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_session_error(s)->message, "core 1023") != NULL, "%s",
            takt_session_error(s)->message);
     runs(s); /* and it still works */

@@ -26,12 +26,12 @@ static int status_of(bool fails)
 
 static void skips(void)
 {
-    EXPECT(status_of(false) == TEST_EXIT_SKIPPED);
+    EXPECT_EQ(status_of(false), TEST_EXIT_SKIPPED);
 }
 
 static void fails(void)
 {
-    EXPECT(status_of(true) == 1);
+    EXPECT_EQ(status_of(true), 1);
 }
 
 TEST_MAIN(skips, fails)

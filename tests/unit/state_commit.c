@@ -136,7 +136,7 @@ static void rings_copy_nothing(void)
     for (size_t run = 0; both[1] != NULL && run < 12; run++) {
         takt_session *s = both[run / 2 % 2];
         fill(s, run);
-        EXPECT(takt_session_run(s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(s));
         const float *y = s->outputs[0].view.data, *x = s->inputs[0].view.data;
         EXPECT(y[7] == values[run % 3] + x[7] && y[299] == values[run % 3] + x[299],
                "run %zu: %g from %g", run, (double)y[7], (double)x[7]);
@@ -201,9 +201,9 @@ static void stop_everywhere(takt_session *s, size_t model)
     static unsigned char old[1 << 20], new[1 << 20];
     if (s == NULL || !EXPECT(s->plan->state_bytes <= sizeof old))
         return;
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT_OK(ctx, takt_session_save_state(s, old));
-    EXPECT(takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT_OK(ctx, takt_session_save_state(s, new));
     stop at = {.session = s};
     const takt_watch watch = {.before = before, .after = cancel, .user = &at};

@@ -318,7 +318,7 @@ static void memories_change_places(void)
     }
     fill(s, 3);
     ((int64_t *)takt_session_input(s, 1)->data)[1] = 6;
-    EXPECT(takt_session_run(s) == TAKT_ERR_RANGE);
+    EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_RANGE);
     view.data = after;
     EXPECT(takt_session_state_get(s, "a", &view) == TAKT_OK);
     EXPECT(memcmp(before, after, sizeof after) == 0, "a run that failed has changed the state");

@@ -66,7 +66,7 @@ static void by_name(void)
     takt_desc d;
     if (!EXPECT(begin(&f, NULL, text) == TAKT_OK))
         return;
-    EXPECT(takt_session_state_count(f.s) == 2);
+    EXPECT_EQ(takt_session_state_count(f.s), 2);
     EXPECT(takt_session_state(f.s, 0, &d) == TAKT_OK && strcmp(d.name, "sum") == 0);
     EXPECT(d.dtype == TAKT_F32 && d.rank == 2 && d.dims[0] == 2 && d.dims[1] == 2);
     EXPECT(takt_session_state(f.s, 1, &d) == TAKT_OK && strcmp(d.name, "turns") == 0);
@@ -103,14 +103,14 @@ static void refusals(void)
     takt_desc d;
     takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 2}, .data = sum};
     EXPECT(takt_session_state_count(NULL) == 0);
-    EXPECT(takt_session_state(NULL, 0, &d) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_state(NULL, 0, &d), TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_state_get(NULL, "sum", &v) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_state_put(NULL, "sum", &v) == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_state_save(NULL, "f") == TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_state_load(NULL, "f") == TAKT_ERR_ARGUMENT);
     if (!EXPECT(begin(&f, NULL, text) == TAKT_OK))
         return;
-    EXPECT(takt_session_state(f.s, 0, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_state(f.s, 0, NULL), TAKT_ERR_ARGUMENT);
     expect(&f, takt_session_state_get(f.s, NULL, &v), TAKT_ERR_ARGUMENT, "name");
     expect(&f, takt_session_state_put(f.s, "sum", NULL), TAKT_ERR_ARGUMENT, "view");
     expect(&f, takt_session_state_get(f.s, "sun", &v), TAKT_ERR_NOT_FOUND, "sun");

@@ -136,7 +136,7 @@ static void settling(void)
 {
     for (size_t i = 0; i < 200; i++)
         values[i] = 100 + draw(70000 + i);
-    EXPECT(takt_settle_index(values, 200, scratch) == 0);
+    EXPECT_EQ(takt_settle_index(values, 200, scratch), 0);
     for (size_t i = 0; i < 25; i++)
         values[i] = 130 + draw(i);
     const size_t at = takt_settle_index(values, 200, scratch);
@@ -144,12 +144,12 @@ static void settling(void)
     for (size_t i = 0; i < 25; i++)
         values[i] = 100 + draw(i);
     values[0] = 1000; /* a first run alone */
-    EXPECT(takt_settle_index(values, 200, scratch) == 1);
+    EXPECT_EQ(takt_settle_index(values, 200, scratch), 1);
     for (size_t i = 150; i < 200; i++)
         values[i] += 30; /* slower at the end is not a warm-up */
-    EXPECT(takt_settle_index(values, 200, scratch) == 1);
-    EXPECT(takt_settle_index(values, 1, scratch) == 0);
-    EXPECT(takt_settle_index(values, 0, scratch) == 0);
+    EXPECT_EQ(takt_settle_index(values, 200, scratch), 1);
+    EXPECT_EQ(takt_settle_index(values, 1, scratch), 0);
+    EXPECT_EQ(takt_settle_index(values, 0, scratch), 0);
 }
 
 /* Block medians with 1 % noise and heavy tails. */
@@ -198,7 +198,7 @@ static void noise_floor(void)
     EXPECT_OK(ctx, takt_noise_floor(ctx, values, 960, &floor));
     EXPECT(floor > 0 && floor < 0.01, "%g", floor);
     EXPECT_OK(ctx, takt_noise_floor(ctx, values, 10, &floor));
-    EXPECT(floor == 0);
+    EXPECT_EQ(floor, 0);
 }
 
 /* Times are never negative, and neither is the mean of times with an outlier among them. */

@@ -59,7 +59,7 @@ static void one_step(void)
     make(1, 8, 0, 5, 0.8); /* downwards, without noise */
     EXPECT(find(8) == 1 && steps[0] == 5);
     make(1, 8, 0, 5, 1.005); /* less than 1 % is none */
-    EXPECT(find(8) == 0);
+    EXPECT_EQ(find(8), 0);
 }
 
 /* A step before the second value, which one value before it makes: 23.7, 45.5, 45.9, ... */
@@ -85,7 +85,7 @@ static void several(void)
     for (size_t i = 12; i < 15; i++)
         values[i] = 1.2;
     EXPECT(find(30) == 2 && steps[0] == 12 && steps[1] == 15, "%zu at %zu", steps[0], steps[1]);
-    EXPECT(takt_steps_find(values, 30, scratch, steps, 1) == 1);
+    EXPECT_EQ(takt_steps_find(values, 30, scratch, steps, 1), 1);
 }
 
 static void no_steps(void)

@@ -23,9 +23,9 @@ static void references(void)
     EXPECT(takt_storage_data(s) == bytes);
     takt_storage_retain(s);
     takt_storage_release(s);
-    EXPECT(calls == 0);
+    EXPECT_EQ(calls, 0);
     takt_storage_release(s);
-    EXPECT(calls == 1);
+    EXPECT_EQ(calls, 1);
     takt_storage_release(NULL);
     EXPECT_OK(ctx, takt_storage_create(ctx, 100, &s));
     EXPECT((uintptr_t)takt_storage_data(s) % 64 == 0);

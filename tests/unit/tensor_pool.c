@@ -133,7 +133,7 @@ static void threads_share(void)
     }
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
-        EXPECT(users[i].failures == 0);
+        EXPECT_EQ(users[i].failures, 0);
     }
     takt_tensor_pool_destroy(pool);
     takt_ctx_destroy(ctx);

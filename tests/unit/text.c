@@ -31,7 +31,7 @@ static void texts(void)
 {
     takt_text t;
     takt_text_init(&t, ctx);
-    EXPECT(strcmp(takt_text_get(&t), "") == 0);
+    EXPECT_TEXT(takt_text_get(&t), "");
     takt_text_add(&t, "%s", "");
     takt_text_add(&t, "%d,", 12);
     takt_text_put(&t, "abc", 2);
@@ -74,9 +74,9 @@ static void writes_shortest(void)
     EXPECT(strcmp(written(1e22), "1e+22") == 0, "%s", written(1e22));
     EXPECT(strcmp(written(5e-324), "5e-324") == 0, "%s", written(5e-324));
     EXPECT(strcmp(written(DBL_MAX), "1.7976931348623157e+308") == 0, "%s", written(DBL_MAX));
-    EXPECT(strcmp(written((double)INFINITY), "inf") == 0);
-    EXPECT(strcmp(written(-(double)INFINITY), "-inf") == 0);
-    EXPECT(strcmp(written((double)NAN), "nan") == 0);
+    EXPECT_TEXT(written((double)INFINITY), "inf");
+    EXPECT_TEXT(written(-(double)INFINITY), "-inf");
+    EXPECT_TEXT(written((double)NAN), "nan");
     takt_text t;
     takt_text_init(&t, ctx);
     takt_text_double(&t, 0.30000000000000004);
@@ -242,9 +242,9 @@ static void distances(void)
     memset(a, 'x', 299);
     a[299] = '\0';
     memcpy(b, a, sizeof a);
-    EXPECT(takt_name_distance(a, b, 2) == 0);
+    EXPECT_EQ(takt_name_distance(a, b, 2), 0);
     b[5] = 'y';
-    EXPECT(takt_name_distance(a, b, 2) == 3);
+    EXPECT_EQ(takt_name_distance(a, b, 2), 3);
 }
 
 static void hashes(void)

@@ -205,7 +205,7 @@ static void small_bytes(void)
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKEN_ID);
     EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){-1}, 1, 0, &text), TAKT_ERR_RANGE);
     EXPECT_OK(ctx, to_ids(t, takt_span_of("abcabc"), 0, NULL, &count));
-    EXPECT(count == 2);
+    EXPECT_EQ(count, 2);
     EXPECT(takt_token_find(t, " ab", 3) == 7 && takt_token_find(t, "zz", 2) == -1);
     EXPECT(takt_token_is_control(t, 9) && !takt_token_is_control(t, 10));
     EXPECT(takt_token_bytes(t, 99, &length) == NULL && length == 0);
@@ -301,7 +301,7 @@ static void long_words(void)
     if (t != NULL && text != NULL) {
         memset(text, 'a', LENGTH);
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));
-        EXPECT(count == LENGTH);
+        EXPECT_EQ(count, LENGTH);
         for (size_t i = 0; i < LENGTH; i++)
             text[i] = "ab"[i % 2];
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));

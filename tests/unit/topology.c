@@ -128,16 +128,16 @@ static void gpus(void)
 {
     takt_gpu found[TAKT_GPUS];
     new_root();
-    EXPECT(takt_gpu_read(root, found) == 0);
+    EXPECT_EQ(takt_gpu_read(root, found), 0);
     put("/proc/driver/nvidia/version", "NVRM version: Some Module  1.2\nGCC version:  13\n");
-    EXPECT(takt_gpu_read(root, found) == 1);
+    EXPECT_EQ(takt_gpu_read(root, found), 1);
     EXPECT(strcmp(found[0].name, "NVRM version: Some Module  1.2") == 0, "%s", found[0].name);
     put("/proc/driver/nvidia/gpus/0000:01:00.0/information",
         "Model: \t\t Some GPU 3\nIRQ:   \t\t 10\n");
     put("/proc/driver/nvidia/gpus/0000:02:00.0/information",
         "Model: \t\t Some GPU 3\nIRQ:   \t\t 11\n");
     put("/proc/driver/nvidia/gpus/0000:03:00.0/information", "IRQ:   \t\t 12\n");
-    EXPECT(takt_gpu_read(root, found) == 2);
+    EXPECT_EQ(takt_gpu_read(root, found), 2);
     EXPECT(strcmp(found[1].name, "Some GPU 3") == 0 && found[1].memory_bytes == 0, "%s",
            found[1].name);
 }

@@ -267,7 +267,7 @@ static void bad_batches(void)
     fill_batch(0);
     expect_id(takt_trainer_step(t, views, 1, &b), TAKT_E_BINDING);
     expect_id(takt_trainer_step(t, views, batch_of(views, 0), &b), TAKT_E_TRAIN_DATA);
-    EXPECT(takt_trainer_steps(t) == 1);
+    EXPECT_EQ(takt_trainer_steps(t), 1);
     EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, ROWS), &a));
     takt_trainer_destroy(t);
     EXPECT_OK(ctx, takt_trainer_create(m, &o, &t)); /* the same two steps without the bad ones */

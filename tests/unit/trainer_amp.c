@@ -234,7 +234,7 @@ static void resumes(void)
     }
     EXPECT_OK(ctx, takt_trainer_save_end(t));
     EXPECT_OK(ctx, takt_trainer_load(u, path, NULL));
-    EXPECT(takt_trainer_steps(u) == 7);
+    EXPECT_EQ(takt_trainer_steps(u), 7);
     for (int i = 7; i < 20; i++) {
         fill_batch((unsigned)i);
         EXPECT_OK(ctx, takt_trainer_step(u, views, batch_of(views, true), &b));

@@ -131,7 +131,7 @@ static void a_cancel_is_for_one_call(void)
         takt_trainer_cancel(f.trainer);
         EXPECT(run(&f, ROWS, false) == TAKT_ERR_CANCELLED);
         EXPECT_OK(f.ctx, run(&f, ROWS, false));
-        EXPECT(takt_trainer_steps(f.trainer) == 1);
+        EXPECT_EQ(takt_trainer_steps(f.trainer), 1);
     }
     end(&f);
 }

@@ -53,7 +53,7 @@ static void text(void)
     takt_text out;
     takt_text_init(&out, ctx);
     takt_type_print(dims, &t, &out);
-    EXPECT(strcmp(takt_text_get(&out), "f32[batch, 784]") == 0);
+    EXPECT_TEXT(takt_text_get(&out), "f32[batch, 784]");
     takt_text_deinit(&out);
     t = (takt_type){.dtype = TAKT_I64};
     EXPECT(strcmp(takt_type_text(NULL, &t, buffer), "i64[]") == 0, "%s", buffer);

@@ -205,7 +205,7 @@ static void conversions(void)
     EXPECT_OK(ctx, takt_model_load_weights(n, at(chain[3])));
     digest_of(m, want);
     digest_of(n, got);
-    EXPECT(strcmp(want, got) == 0);
+    EXPECT_TEXT(want, got);
     EXPECT_STATUS(ctx, takt_weights_convert(ctx, at(chain[0]), at("x.npy"), NULL),
                   TAKT_ERR_NOT_FOUND);
     EXPECT_STATUS(ctx, takt_weights_convert(ctx, at(chain[0]), at("x.onnx"), NULL),
@@ -269,7 +269,7 @@ static void mismatches(void)
                                         "c, f32[5] in the model, is missing") != NULL,
            "%s", takt_last_error(ctx));
     digest_of(n, after);
-    EXPECT(strcmp(before, after) == 0);
+    EXPECT_TEXT(before, after);
     takt_model_destroy(m);
     takt_model_destroy(n);
 }
