@@ -17,7 +17,8 @@ setup: ## install the Debian packages that are missing
 venv: ## Python packages in build/venv for tests that compare with onnxruntime; skipped without them
 	@scripts/venv
 
-run: setup ## build the command alone and show the main job on the models in examples/
+run: ## build the command alone, with the packages that needs, and run a short demo
+	@scripts/setup required
 	@TARGET=takt scripts/build $(PRESET)
 	@ln -sfn $(PRESET)/takt build/takt
 	@scripts/demo
