@@ -5,26 +5,15 @@ refused, or, where the rule is that a value is arithmetic, every backend and lev
 import json
 import os
 import struct
+import sys
 import zlib
 
 from _cli import expect, fails, finish, npy, parsed, path, succeeds, write
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "onnx"))
+from _pb import field, varint  # noqa: E402
+
 # ---- files of every format ----
-
-
-def varint(value):
-    out = b""
-    while value > 0x7f:
-        out += bytes([value & 0x7f | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, content):
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    content = content.encode() if isinstance(content, str) else content
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def tensor(values, name="c", how="raw"):

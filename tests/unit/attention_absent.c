@@ -13,7 +13,7 @@
 
 #include <takt/takt.h>
 
-#include "base/half.h"
+#include "util/float_view.h"
 
 typedef struct shape {
     int batch, queries, keys, heads, shared, dim, value_dim;
@@ -21,40 +21,6 @@ typedef struct shape {
 } shape;
 
 static takt_ctx *ctx;
-
-static double get(const takt_tensor_view *v, size_t i)
-{
-    switch (v->dtype) {
-    case TAKT_F32: return ((const float *)v->data)[i];
-    case TAKT_F64: return ((const double *)v->data)[i];
-    case TAKT_F16: return takt_f16_to_f64(((const uint16_t *)v->data)[i]);
-    default: return takt_bf16_to_f64(((const uint16_t *)v->data)[i]);
-    }
-}
-
-static void put(const takt_tensor_view *v, size_t i, double x)
-{
-    switch (v->dtype) {
-    case TAKT_F32: ((float *)v->data)[i] = (float)x; break;
-    case TAKT_F64: ((double *)v->data)[i] = x; break;
-    case TAKT_F16: ((uint16_t *)v->data)[i] = takt_f16_from_f64(x); break;
-    default: ((uint16_t *)v->data)[i] = takt_bf16_from_f64(x);
-    }
-}
-
-static size_t count_of(const takt_tensor_view *v)
-{
-    size_t count = 1;
-    for (int i = 0; i < v->rank; i++)
-        count *= (size_t)v->dims[i];
-    return count;
-}
-
-/* A few values, exact in every type. */
-static double value_at(size_t i, size_t salt)
-{
-    return (double)((int)((i * 2654435761u + salt * 40503u) >> 7 & 15) - 8) / 8;
-}
 
 /* Every later key has something odd in one column; the last key in all of them. */
 static void spoil(const shape *s, const takt_tensor_view *v, size_t row, int first)
@@ -64,22 +30,22 @@ static void spoil(const shape *s, const takt_tensor_view *v, size_t row, int fir
         for (int t = first; t < s->keys; t++)
             for (size_t j = 0; j < row; j++)
                 if (t == s->keys - 1 || j == (size_t)(t * 5 + b) % row)
-                    put(v, ((size_t)b * (size_t)s->keys + (size_t)t) * row + j,
-                        odd[((size_t)t + j) % 3]);
+                    float_put(v, ((size_t)b * (size_t)s->keys + (size_t)t) * row + j,
+                              odd[((size_t)t + j) % 3]);
 }
 
 static void fill(takt_session *session, const shape *s)
 {
     for (size_t i = 0; i < takt_session_input_count(session); i++) {
         const takt_tensor_view *x = takt_session_input(session, i);
-        for (size_t k = 0; k < count_of(x); k++)
-            put(x, k, i == 3 && k % 7 == 3 ? -INFINITY : value_at(k, i));
+        for (size_t k = 0; k < float_count(x); k++)
+            float_put(x, k, i == 3 && k % 7 == 3 ? -INFINITY : float_value(k, i));
     }
     const int first = s->keys - s->queries + 1 + (s->queries - 1) / 2;
     spoil(s, takt_session_input(session, 1), (size_t)(s->shared * s->dim), first);
     spoil(s, takt_session_input(session, 2), (size_t)(s->shared * s->value_dim), first);
     /* And one key that all see. */
-    put(takt_session_input(session, 2), (size_t)s->value_dim - 1, INFINITY);
+    float_put(takt_session_input(session, 2), (size_t)s->value_dim - 1, INFINITY);
 }
 
 static takt_model *model_of(const shape *s, const char *dtype)
@@ -133,8 +99,8 @@ static void compare(const shape *s, const char *dtype, takt_session *got, takt_s
                          : strcmp(dtype, "f16") == 0 ? 0.01
                                                      : 1e-5;
     size_t finite = 0, odd = 0;
-    for (size_t i = 0; i < count_of(y); i++) {
-        const double a = get(y, i), b = get(z, i);
+    for (size_t i = 0; i < float_count(y); i++) {
+        const double a = float_get(y, i), b = float_get(z, i);
         if (!EXPECT(is_close(a, b, bound), "%s, %d queries, %d keys, %s: element %zu is %g, not %g",
                     dtype, s->queries, s->keys, how, i, a, b))
             break;
@@ -184,12 +150,13 @@ static void check_alone(const shape *s, takt_session *all, int i)
     for (size_t k = 0; k < 3 && alone != NULL; k++) {
         const takt_tensor_view *x = takt_session_input(alone, k), *y = takt_session_input(all, k);
         const size_t row = k == 0 ? (size_t)i * (size_t)(s->heads * s->dim) : 0;
-        memcpy(x->data, (const float *)y->data + row, count_of(x) * sizeof(float));
+        memcpy(x->data, (const float *)y->data + row, float_count(x) * sizeof(float));
     }
     if (alone != NULL && EXPECT(takt_session_run(alone) == TAKT_OK)) {
         const takt_tensor_view *a = takt_session_output(alone, 0);
-        const float *b = (const float *)takt_session_output(all, 0)->data + (size_t)i * count_of(a);
-        for (size_t j = 0; j < count_of(a); j++) {
+        const float *b =
+            (const float *)takt_session_output(all, 0)->data + (size_t)i * float_count(a);
+        for (size_t j = 0; j < float_count(a); j++) {
             const float x = ((const float *)a->data)[j];
             EXPECT((isnan(x) && isnan(b[j])) || memcmp(&x, &b[j], sizeof x) == 0,
                    "query %d of %d, element %zu: %g alone, %g", i, s->queries, j, (double)x,
@@ -213,8 +180,8 @@ static void a_query_alone_has_the_same_bits(void)
             fill(all, s);
             const takt_tensor_view *v = takt_session_input(all, 2);
             for (int t = 0; t < s->keys - 1; t++)
-                put(v, (size_t)(t * s->value_dim) + 1,
-                    t < s->keys - s->queries + 5 ? -(double)FLT_TRUE_MIN : 1);
+                float_put(v, (size_t)(t * s->value_dim) + 1,
+                          t < s->keys - s->queries + 5 ? -(double)FLT_TRUE_MIN : 1);
             EXPECT_OK(NULL, takt_session_run(all));
             const float zero = ((const float *)takt_session_output(all, 0)->data)[1];
             EXPECT(zero == 0 && signbit(zero), "%g", (double)zero);

@@ -14,7 +14,7 @@
 
 #include <takt/takt.h>
 
-#include "base/half.h"
+#include "util/float_view.h"
 
 typedef struct shape {
     int batch, queries, keys, heads, shared, dim, value_dim;
@@ -23,40 +23,6 @@ typedef struct shape {
 } shape;
 
 static takt_ctx *ctx;
-
-static double get(const takt_tensor_view *v, size_t i)
-{
-    switch (v->dtype) {
-    case TAKT_F32: return (double)((const float *)v->data)[i];
-    case TAKT_F64: return ((const double *)v->data)[i];
-    case TAKT_F16: return takt_f16_to_f64(((const uint16_t *)v->data)[i]);
-    default: return takt_bf16_to_f64(((const uint16_t *)v->data)[i]);
-    }
-}
-
-static void put(const takt_tensor_view *v, size_t i, double x)
-{
-    switch (v->dtype) {
-    case TAKT_F32: ((float *)v->data)[i] = (float)x; break;
-    case TAKT_F64: ((double *)v->data)[i] = x; break;
-    case TAKT_F16: ((uint16_t *)v->data)[i] = takt_f16_from_f64(x); break;
-    default: ((uint16_t *)v->data)[i] = takt_bf16_from_f64(x);
-    }
-}
-
-static size_t count_of(const takt_tensor_view *v)
-{
-    size_t count = 1;
-    for (int i = 0; i < v->rank; i++)
-        count *= (size_t)v->dims[i];
-    return count;
-}
-
-/* A few values, exact in every type. */
-static double value_at(size_t i, size_t salt)
-{
-    return (double)((int)((i * 2654435761u + salt * 40503u) >> 7 & 15) - 8) / 8;
-}
 
 static takt_model *model_of(const shape *s, const char *dtype, const char *length)
 {
@@ -98,10 +64,10 @@ static void fill(takt_session *session, const shape *s)
     for (size_t i = 0; i < last; i++) {
         const takt_tensor_view *x = takt_session_input(session, i);
         const size_t row = (size_t)x->dims[x->rank - 1], each = (size_t)s->keys * row;
-        for (size_t k = 0; k < count_of(x); k++) {
+        for (size_t k = 0; k < float_count(x); k++) {
             const bool is_absent =
                 (i == 1 || i == 2) && (int64_t)(k % each / row) >= s->length[k / each];
-            put(x, k, is_absent ? odd[k % 3] : value_at(k, i));
+            float_put(x, k, is_absent ? odd[k % 3] : float_value(k, i));
         }
     }
     for (int b = 0; b < s->batch; b++)
@@ -124,9 +90,10 @@ static void compare(const char *dtype, takt_session *got, takt_session *want, co
     const double bound = strcmp(dtype, "bf16") == 0  ? 0.05
                          : strcmp(dtype, "f16") == 0 ? 0.01
                                                      : 1e-5;
-    for (size_t i = 0; i < count_of(y); i++)
-        if (!EXPECT(fabs(get(y, i) - get(z, i)) <= bound, "%s, %s: element %zu is %g, not %g",
-                    dtype, how, i, get(y, i), get(z, i)))
+    for (size_t i = 0; i < float_count(y); i++)
+        if (!EXPECT(fabs(float_get(y, i) - float_get(z, i)) <= bound,
+                    "%s, %s: element %zu is %g, not %g", dtype, how, i, float_get(y, i),
+                    float_get(z, i)))
             break;
 }
 
@@ -176,8 +143,8 @@ static void check_alone(const shape *s, takt_session *all, int b)
     takt_session *alone = session_of(model, &(takt_plan_options){.threads = 1});
     for (size_t k = 0; k < 3 && alone != NULL; k++) {
         const takt_tensor_view *x = takt_session_input(alone, k), *y = takt_session_input(all, k);
-        memcpy(x->data, (const float *)y->data + (size_t)b * (count_of(y) / (size_t)s->batch),
-               count_of(x) * sizeof(float));
+        memcpy(x->data, (const float *)y->data + (size_t)b * (float_count(y) / (size_t)s->batch),
+               float_count(x) * sizeof(float));
     }
     for (int r = 0; alone != NULL && s->has_mask && r < s->queries; r++)
         memcpy((float *)takt_session_input(alone, 3)->data + r * one.keys,
@@ -185,8 +152,9 @@ static void check_alone(const shape *s, takt_session *all, int b)
                (size_t)one.keys * sizeof(float));
     if (alone != NULL && EXPECT(takt_session_run(alone) == TAKT_OK)) {
         const takt_tensor_view *a = takt_session_output(alone, 0);
-        const float *y = (const float *)takt_session_output(all, 0)->data + (size_t)b * count_of(a);
-        EXPECT(memcmp(a->data, y, count_of(a) * sizeof *y) == 0,
+        const float *y =
+            (const float *)takt_session_output(all, 0)->data + (size_t)b * float_count(a);
+        EXPECT(memcmp(a->data, y, float_count(a) * sizeof *y) == 0,
                "%d queries, sequence %d with %d keys has other bits alone", s->queries, b,
                one.keys);
     }
@@ -273,11 +241,11 @@ static void a_length_that_cannot_be_is_an_error(void)
 static void count_gradient(const shape *s, const takt_tensor_view *d, size_t *zeros, size_t *others)
 {
     const size_t row = (size_t)d->dims[2], each = (size_t)s->keys * row;
-    for (size_t k = 0; k < count_of(d); k++) {
+    for (size_t k = 0; k < float_count(d); k++) {
         const bool is_absent = (int64_t)(k % each / row) >= s->length[k / each];
-        *zeros += is_absent && get(d, k) == 0;
-        *others += !is_absent && get(d, k) != 0;
-        EXPECT(!is_absent || get(d, k) == 0, "element %zu", k);
+        *zeros += is_absent && float_get(d, k) == 0;
+        *others += !is_absent && float_get(d, k) != 0;
+        EXPECT(!is_absent || float_get(d, k) == 0, "element %zu", k);
     }
 }
 
@@ -285,8 +253,8 @@ static void fill_plain(takt_session *session, const shape *s)
 {
     for (size_t i = 0; i < takt_session_input_count(session); i++) {
         const takt_tensor_view *x = takt_session_input(session, i);
-        for (size_t k = 0; x->dtype == TAKT_F32 && k < count_of(x); k++)
-            put(x, k, value_at(k, i));
+        for (size_t k = 0; x->dtype == TAKT_F32 && k < float_count(x); k++)
+            float_put(x, k, float_value(k, i));
         for (int b = 0; x->dtype == TAKT_I64 && b < s->batch; b++)
             ((int64_t *)x->data)[b] = s->length[b];
     }
@@ -357,7 +325,7 @@ static void strides_are_read_where_they_are(void)
         memset(takt_session_output(got, 0)->data, 0, 16);
         EXPECT_OK(NULL, takt_session_run(got));
         EXPECT(memcmp(takt_session_output(got, 0)->data, takt_session_output(want, 0)->data,
-                      count_of(takt_session_output(want, 0)) * sizeof(float)) == 0);
+                      float_count(takt_session_output(want, 0)) * sizeof(float)) == 0);
     }
     takt_session_destroy(got);
     takt_session_destroy(want);

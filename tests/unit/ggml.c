@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "kernel/ggml_f32/ggml_f32.h"
 #include "op/util/ggml.h"
+#include "util/run_once.h"
 
 static takt_ctx *ctx;
 
@@ -75,19 +76,6 @@ static void floats_are_those_of_ggml(void)
     }
 }
 
-static takt_session *session_of(const char *text, const takt_plan_options *o)
-{
-    takt_model *model = NULL;
-    takt_plan *plan = NULL;
-    takt_session *s = NULL;
-    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
-        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)))
-        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    takt_plan_destroy(plan);
-    takt_model_destroy(model);
-    return s;
-}
-
 typedef struct shape {
     size_t m, n, k;
 } shape;
@@ -110,12 +98,12 @@ static void compare(takt_ggml_format format, shape d, const takt_plan_options *o
              "model m(x: f32[%zu, %zu], w: u8[%zu, %zu]) {\n"
              "  return y = op.ggml_matmul(x, w, format=%s)\n}\n",
              d.m, d.k, d.n, bytes, info->name);
-    takt_session *got = session_of(text, o);
+    takt_session *got = run_session(ctx, text, o);
     snprintf(text, sizeof text,
              "model m(x: f32[%zu, %zu], w: u8[%zu, %zu]) {\n"
              "  return y = matmul(x, op.ggml_dequantize(w, format=%s), transpose_b=true)\n}\n",
              d.m, d.k, d.n, bytes, info->name);
-    takt_session *want = session_of(text, &(takt_plan_options){.threads = 1});
+    takt_session *want = run_session(ctx, text, &(takt_plan_options){.threads = 1});
     if (got != NULL && want != NULL) {
         run(got, format, d);
         run(want, format, d);

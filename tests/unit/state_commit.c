@@ -13,6 +13,7 @@
 
 #include "api/session/session.h"
 #include "api/train/trainer.h"
+#include "util/run_once.h"
 
 static takt_ctx *ctx;
 
@@ -61,19 +62,6 @@ static const char *const models[] = {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
-static takt_session *session_of(const char *text, const takt_plan_options *o)
-{
-    takt_model *model = NULL;
-    takt_plan *plan = NULL;
-    takt_session *s = NULL;
-    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
-        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)))
-        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    takt_plan_destroy(plan);
-    takt_model_destroy(model);
-    return s;
-}
-
 static void fill(takt_session *s, size_t salt)
 {
     const takt_tensor_view *x = takt_session_input(s, 0);
@@ -101,8 +89,10 @@ static void states_are_those_of_the_interpreter(void)
 {
     for (size_t m = 0; m < MODELS; m++)
         for (int threads = 1; threads < 3; threads++) {
-            takt_session *want = session_of(models[m], &(takt_plan_options){.backend = "ref"});
-            takt_session *got = session_of(models[m], &(takt_plan_options){.threads = threads});
+            takt_session *want =
+                run_session(ctx, models[m], &(takt_plan_options){.backend = "ref"});
+            takt_session *got =
+                run_session(ctx, models[m], &(takt_plan_options){.threads = threads});
             for (size_t run = 0; got != NULL && want != NULL && run < 3; run++) {
                 fill(got, run);
                 fill(want, run);
@@ -121,7 +111,7 @@ static void rings_copy_nothing(void)
         HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = d\n  next d = a\n"
              "  return y = a + x\n}\n";
     static const float values[] = {1, 2, 5};
-    takt_session *both[2] = {session_of(text, &(takt_plan_options){.threads = 1})};
+    takt_session *both[2] = {run_session(ctx, text, &(takt_plan_options){.threads = 1})};
     takt_model *model = NULL;
     takt_plan *plan = NULL;
     if (both[0] != NULL &&
@@ -147,7 +137,7 @@ static void rings_copy_nothing(void)
 
 static void an_update_is_one_step(void)
 {
-    takt_session *s = session_of(adam, &(takt_plan_options){.threads = 1});
+    takt_session *s = run_session(ctx, adam, &(takt_plan_options){.threads = 1});
     if (s == NULL)
         return;
     size_t maps = 0, copies = 0, commits = 0;
@@ -223,7 +213,7 @@ static void stop_everywhere(takt_session *s, size_t model)
 static void a_stopped_run_leaves_old_or_new(void)
 {
     for (size_t m = 0; m < MODELS; m++) {
-        takt_session *s = session_of(models[m], &(takt_plan_options){.threads = 1});
+        takt_session *s = run_session(ctx, models[m], &(takt_plan_options){.threads = 1});
         if (s != NULL)
             fill(s, 1);
         stop_everywhere(s, m);

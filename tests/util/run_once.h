@@ -23,6 +23,20 @@ static inline takt_model *run_model(takt_ctx *ctx, const char *source)
     return m;
 }
 
+/* A session of a model of text; NULL, and a failed test, if there is none. */
+static inline takt_session *run_session(takt_ctx *ctx, const char *text, const takt_plan_options *o)
+{
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, o, &plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    return s;
+}
+
 /* The first output, and how many elements it has; more than `most` fail the test. */
 static inline size_t run_once(takt_ctx *ctx, const takt_model *m, const takt_plan_options *o,
                               run_results to)
