@@ -2,7 +2,8 @@
 
 A line is `NAME FIRST COUNT SECONDS`: COUNT lists of arguments, or as many as fit into the seconds,
 drawn as those after the first FIRST. The answer is `NAME LISTS FINDINGS` and a line per finding. A
-crash ends the process; the line that it read last says which callable it was.
+crash ends the process; the line that it read last says which callable it was. Its own arguments
+are the processors that it may use.
 """
 import contextlib
 import gc
@@ -13,6 +14,7 @@ import tempfile
 import time
 import warnings
 
+os.sched_setaffinity(0, [int(core) for core in sys.argv[1:]] or os.sched_getaffinity(0))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases"))
 import test_fuzz as cases
 
