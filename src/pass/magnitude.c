@@ -24,28 +24,6 @@ static takt_magnitude of_floats(takt_dtype dtype, const void *data, size_t count
     return m;
 }
 
-enum { LANES = 16 };
-
-/* Of |x|, as its bits, which are ordered as the sizes are: NaN is above infinity. `least` is of
- * bits less 1, so that zero is not the least. */
-typedef struct extremes {
-    uint32_t most[LANES], least[LANES];
-    int32_t low[LANES]; /* bits of x, ordered as the values are */
-} extremes;
-
-static void look_at(extremes *e, const float *data)
-{
-    uint32_t bits[LANES];
-    memcpy(bits, data, sizeof bits);
-    for (int i = 0; i < LANES; i++) {
-        const uint32_t size = bits[i] & 0x7fffffff, sign = bits[i] >> 31;
-        const int32_t order = (int32_t)(bits[i] ^ ((0 - sign) & 0x7fffffff));
-        e->most[i] = size > e->most[i] ? size : e->most[i];
-        e->least[i] = size - 1 < e->least[i] ? size - 1 : e->least[i];
-        e->low[i] = order < e->low[i] ? order : e->low[i];
-    }
-}
-
 static double as_float(uint32_t bits)
 {
     float x;
@@ -53,37 +31,32 @@ static double as_float(uint32_t bits)
     return (double)x;
 }
 
-/* All weights of a model come here, so several are looked at together. */
+/* All weights of a model come here. The bits of floats are ordered as their sizes are, with NaN
+ * above infinity; as unsigned numbers negative ones come after the others, and as signed ones
+ * before. So four extremes of integers suffice, which compilers find for many at a time. */
 static takt_magnitude of_f32(const float *data, size_t count)
 {
-    extremes e;
-    uint32_t most = 0, least = UINT32_MAX;
-    int32_t low = INT32_MAX;
-    memset(e.most, 0, sizeof e.most);
-    memset(e.least, 0xff, sizeof e.least);
-    for (int i = 0; i < LANES; i++)
-        e.low[i] = INT32_MAX;
-    for (size_t i = 0; i + LANES <= count; i += LANES)
-        look_at(&e, data + i);
-    for (int i = 0; i < LANES; i++) {
-        most = e.most[i] > most ? e.most[i] : most;
-        least = e.least[i] < least ? e.least[i] : least;
-        low = e.low[i] < low ? e.low[i] : low;
+    uint32_t highest = 0, lowest = UINT32_MAX, least = UINT32_MAX;
+    int32_t positive = INT32_MIN;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, data + i, sizeof bits);
+        const uint32_t size = (bits & 0x7fffffff) - 1; /* so that zero is not the least */
+        const int32_t order = (int32_t)bits;
+        highest = bits > highest ? bits : highest;
+        lowest = bits < lowest ? bits : lowest;
+        positive = order > positive ? order : positive;
+        least = size < least ? size : least;
     }
-    const size_t whole = count / LANES * LANES;
-    const takt_magnitude rest = of_floats(TAKT_F32, data + whole, count - whole);
-    if (most > 0x7f800000) /* NaN: rare, and then no order of bits helps */
+    const uint32_t sign = 0x80000000, infinity = 0x7f800000;
+    const uint32_t below = highest >= sign ? highest - sign : 0; /* of negative values */
+    const uint32_t above = positive >= 0 ? (uint32_t)positive : 0;
+    if (count == 0 || below > infinity || above > infinity) /* no order of bits helps with NaN */
         return of_floats(TAKT_F32, data, count);
-    takt_magnitude m = rest;
-    if (whole == 0)
-        return m;
-    const uint32_t sign = (uint32_t)low >> 31;
-    const double least_of = as_float((uint32_t)low ^ ((0 - sign) & 0x7fffffff));
-    m.low = least_of < rest.low ? least_of : rest.low;
-    m.most = as_float(most) > rest.most ? as_float(most) : rest.most;
-    if (least != UINT32_MAX && as_float(least + 1) < rest.least)
-        m.least = as_float(least + 1);
-    return m;
+    return (takt_magnitude){.low = as_float(highest >= sign ? highest : lowest),
+                            .least = least < sign ? as_float(least + 1) : (double)INFINITY,
+                            .most = as_float(below > above ? below : above),
+                            .is_known = true};
 }
 
 /* For integers the type suffices. */
