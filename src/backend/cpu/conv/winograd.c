@@ -19,49 +19,79 @@ enum { TAPS = 9, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 
 /* x / 6, correctly rounded. Where fma is an instruction a product and its remainder are several
  * times as fast as a division and, by Markstein's theorem, the same for all doubles that sums of
- * floats can be; not for zeros, whose sign would be lost, and infinities. */
-static inline double sixth(double x)
+ * floats can be, if the sign of a zero is put back; not for infinities. */
+static inline double sixth(double x, bool is_finite)
 {
 #if defined(__aarch64__) || defined(__FMA__)
     const double r = 1.0 / 6, q = x * r;
     const double exact = __builtin_fma(__builtin_fma(-6.0, q, x), r, q);
-    return x - x == 0 && x != 0 ? exact : q;
+    return is_finite || x - x == 0 ? __builtin_copysign(exact, x) : q;
 #else
+    (void)is_finite;
     return x / 6;
 #endif
 }
 
-/* G times three times SIDE values with stride `from`, to six with stride `to`. */
-static void times_g(const double *w, size_t from, double *u, size_t to)
+/* G times three values. */
+static inline void times_g(double a, double w, double c, bool is_finite, double u[IN])
 {
-    for (size_t i = 0; i < SIDE; i++) {
-        const double a = w[i], b = sixth(w[i + from]), c = w[i + 2 * from];
-        const double ends = sixth(a + c), wide = sixth(a) / 4 + sixth(c);
-        u[i] = a / 4;
-        u[i + to] = -(ends + b);
-        u[i + 2 * to] = b - ends;
-        u[i + 3 * to] = wide + b / 2;
-        u[i + 4 * to] = wide - b / 2;
-        u[i + 5 * to] = c;
+    const double b = sixth(w, is_finite), ends = sixth(a + c, is_finite);
+    const double wide = sixth(a, is_finite) / 4 + sixth(c, is_finite);
+    u[0] = a / 4;
+    u[1] = -(ends + b);
+    u[2] = b - ends;
+    u[3] = wide + b / 2;
+    u[4] = wide - b / 2;
+    u[5] = c;
+}
+
+/* U of SIDE outputs, whose taps are `g`, each point BLOCK after the last. */
+static inline void times_both(const double *g, bool is_finite, float *to)
+{
+    double half[IN * 3 * SIDE], u[IN];
+    for (size_t j = 0; j < 3; j++)
+        for (size_t i = 0; i < SIDE; i++) {
+            const double *w = g + j * SIDE + i;
+            times_g(w[0], w[3 * SIDE], w[6 * SIDE], is_finite, u);
+            for (size_t k = 0; k < IN; k++)
+                half[(3 * k + j) * SIDE + i] = u[k];
+        }
+    for (size_t k = 0; k < IN; k++)
+        for (size_t i = 0; i < SIDE; i++) {
+            const double *w = half + 3 * k * SIDE + i;
+            times_g(w[0], w[SIDE], w[2 * SIDE], is_finite, u);
+            for (size_t p = 0; p < IN; p++)
+                to[(IN * k + p) * BLOCK + i] = (float)u[p];
+        }
+}
+
+/* The taps of SIDE outputs, of which `count` exist. */
+static inline void take(const takt_conv_shape *s, const float *w, size_t count, double *g)
+{
+    const size_t out = s->w_out;
+    for (size_t k = 0; k < TAPS; k++) {
+        const float *at = w + (s->is_flipped ? TAPS - 1 - k : k) * s->w_tap;
+        for (size_t i = 0; i < SIDE; i++)
+            g[k * SIDE + i] = i < count ? (double)at[i * out] : 0;
     }
 }
 
 /* The points of SIDE outputs side by side, of which `count` exist, each BLOCK after the last. */
 static void transform(const takt_conv_shape *s, const float *w, size_t count, float *to)
 {
-    double g[TAPS * SIDE], half[18 * SIDE], u[POINTS * SIDE];
+    double g[TAPS * SIDE], zeros[SIDE] = {0}; /* or NaN */
+    if (count == SIDE)
+        take(s, w, SIDE, g);
+    else
+        take(s, w, count, g);
     for (size_t k = 0; k < TAPS; k++)
         for (size_t i = 0; i < SIDE; i++)
-            g[k * SIDE + i] =
-                i < count ? (double)w[i * s->w_out + (s->is_flipped ? TAPS - 1 - k : k) * s->w_tap]
-                          : 0;
-    for (size_t j = 0; j < 3; j++)
-        times_g(g + j * SIDE, 3 * SIDE, half + j * SIDE, 3 * SIDE);
-    for (size_t i = 0; i < IN; i++)
-        times_g(half + 3 * i * SIDE, SIDE, u + IN * i * SIDE, SIDE);
-    for (size_t p = 0; p < POINTS; p++)
-        for (size_t i = 0; i < SIDE; i++)
-            to[p * BLOCK + i] = (float)u[p * SIDE + i];
+            zeros[i] += g[k * SIDE + i] * 0;
+    /* Sums of finite floats are finite doubles, so one look is enough. */
+    if (zeros[0] + zeros[1] + zeros[2] + zeros[3] == 0)
+        times_both(g, true, to);
+    else
+        times_both(g, false, to);
 }
 
 size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels)
@@ -73,6 +103,17 @@ size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels)
 typedef struct part {
     size_t first, columns, panel, width;
 } part;
+
+/* A call of memcpy takes longer than the copy: the compiler knows the usual numbers. */
+static void put(const float *from, size_t columns, float *to)
+{
+    if (columns == COLUMNS)
+        memcpy(to, from, COLUMNS * sizeof *to);
+    else if (columns == SIDE)
+        memcpy(to, from, SIDE * sizeof *to);
+    else
+        memcpy(to, from, columns * sizeof *to);
+}
 
 /* ROWS input channels from `c` on. The points are far apart, by a distance that most caches map to
  * a few sets: so several of each are written together. */
@@ -91,8 +132,7 @@ static void pack_block(const takt_conv_shape *s, takt_panels panels, const float
         }
     for (size_t p = 0; p < POINTS; p++)
         for (size_t r = 0; r < rows; r++)
-            memcpy(to + p * each + r * o->width, tile + p * BLOCK + r * COLUMNS,
-                   o->columns * sizeof *to);
+            put(tile + p * BLOCK + r * COLUMNS, o->columns, to + p * each + r * o->width);
 }
 
 /* All columns of the input channels [c, end). */
