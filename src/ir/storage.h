@@ -4,6 +4,12 @@
 
 #include "ir/tensor.h"
 
+/* Gives the memory of a storage to other bytes: up to its room, which is 0 for one that others hold
+ * or see. */
+size_t takt_storage_room(const takt_storage *storage);
+void takt_storage_reuse(takt_storage *storage, size_t bytes);
+/* Leaves no room that its bytes do not need; they move. Does nothing to storages without room. */
+TAKT_MUST_USE takt_status takt_storage_trim(takt_storage **storage);
 /* For exact figures. */
 size_t takt_storage_overhead(void);
 /* `*storage` is complete, and its bytes never change: if the context knows an equal one, that one

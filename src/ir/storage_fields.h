@@ -11,6 +11,7 @@ struct takt_storage {
     atomic_uint references;
     void *data;
     size_t bytes;
+    size_t room; /* bytes of `data`, if it is not borrowed; more than `bytes` after a reuse */
     bool is_borrowed;
     bool is_shared;                 /* it is in the context's list */
     uint64_t hash;                  /* of some of its bytes, if it is shared */

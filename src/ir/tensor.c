@@ -2,6 +2,7 @@
 #include "ir/tensor.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "ir/storage.h"
@@ -33,7 +34,7 @@ takt_status takt_storage_create(takt_ctx *ctx, size_t bytes, takt_storage **stor
         takt_mem_put(ctx, s, sizeof *s);
         return status;
     }
-    s->bytes = bytes;
+    s->bytes = s->room = bytes;
     *storage = s;
     return TAKT_OK;
 }
@@ -64,10 +65,34 @@ void takt_storage_release(takt_storage *storage)
     if (storage->is_shared)
         takt_storage_unshare(storage);
     if (!storage->is_borrowed)
-        takt_mem_put(storage->ctx, storage->data, storage->bytes);
+        takt_mem_put(storage->ctx, storage->data, storage->room);
     else if (storage->done != NULL)
         storage->done(storage->user);
     takt_mem_put(storage->ctx, storage, sizeof *storage);
+}
+
+size_t takt_storage_room(const takt_storage *s)
+{
+    return s == NULL || s->is_borrowed || s->is_shared || atomic_load(&s->references) != 1
+               ? 0
+               : s->room;
+}
+
+void takt_storage_reuse(takt_storage *storage, size_t bytes)
+{
+    storage->bytes = bytes;
+}
+
+takt_status takt_storage_trim(takt_storage **storage)
+{
+    takt_storage *old = *storage, *exact;
+    if (takt_storage_room(old) <= (old == NULL ? 0 : old->bytes))
+        return TAKT_OK;
+    TAKT_TRY(takt_storage_create(old->ctx, old->bytes, &exact));
+    memcpy(exact->data, old->data, old->bytes);
+    takt_storage_release(old);
+    *storage = exact;
+    return TAKT_OK;
 }
 
 void *takt_storage_data(takt_storage *storage)

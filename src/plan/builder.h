@@ -132,6 +132,7 @@ typedef struct takt_builder {
     takt_id *asked;            /* those whose value the step being compiled reads directly */
     size_t asked_count;
     uint32_t *next_of; /* per root: the first slot whose next value it holds; UINT32_MAX: none */
+    takt_storage *spare[2]; /* of constants that were dropped, for the next ones; or NULL */
 } takt_builder;
 
 static inline takt_builder *takt_builder_of(takt_planner *p)
@@ -212,6 +213,8 @@ TAKT_MUST_USE takt_status takt_builder_commit_away(takt_builder *b, size_t slot)
 /* Copies an output to the host that is part of a value made in another space. */
 TAKT_MUST_USE takt_status takt_builder_bring_output(takt_builder *b, size_t output);
 TAKT_MUST_USE takt_status takt_builder_push(takt_builder *b, const takt_step *step);
+/* Releases a constant; the largest ones are memory for the next that are computed. */
+void takt_builder_set_aside(takt_builder *b, takt_tensor *tensor);
 /* A constant that a step of the prologue is about to compute. */
 TAKT_MUST_USE takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type,
                                                     uint32_t *buffer);

@@ -71,7 +71,7 @@ static void drop(takt_builder *b, takt_id root)
         return;
     if (buffer != UINT32_MAX && plan->buffers[buffer].place == TAKT_PLACE_CONSTANT &&
         plan->buffers[buffer].first < 0)
-        takt_tensor_release(&plan->constants[plan->buffers[buffer].index]);
+        takt_builder_set_aside(b, &plan->constants[plan->buffers[buffer].index]);
     if (n->op == &takt_op_constant && b->p.settings->consumes)
         /* the graph's own reference; its arena has the tensor */
         takt_tensor_release((takt_tensor *)(uintptr_t)n->attr[0].tensor);

@@ -274,6 +274,10 @@ takt_status takt_finish_shrink(takt_builder *b)
     takt_plan *plan = b->p.plan;
     takt_ctx *ctx = b->p.ctx;
     takt_status status = TAKT_OK;
+    for (size_t i = 0; i < 2; i++) {
+        takt_storage_release(b->spare[i]);
+        b->spare[i] = NULL;
+    }
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *buffer = &plan->buffers[i];
         if (buffer->place != TAKT_PLACE_CONSTANT)
@@ -281,8 +285,11 @@ takt_status takt_finish_shrink(takt_builder *b)
         if (buffer->last < 0 && !takt_answers_holds(b, (uint32_t)i))
             takt_tensor_release(&plan->constants[buffer->index]);
         else if (status == TAKT_OK && b->sized == NULL && !plan->is_dry &&
-                 buffer->space == TAKT_HOST)
-            status = takt_storage_share(&plan->constants[buffer->index].storage);
+                 buffer->space == TAKT_HOST) {
+            status = takt_storage_trim(&plan->constants[buffer->index].storage);
+            if (status == TAKT_OK)
+                status = takt_storage_share(&plan->constants[buffer->index].storage);
+        }
     }
     if (status == TAKT_OK && plan->step_count > 0)
         status = takt_builder_keep(b);

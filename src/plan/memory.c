@@ -55,13 +55,47 @@ int takt_builder_output_of(const takt_builder *b, takt_id root, size_t bytes)
     return (int)i;
 }
 
+/* Weights that are transposed and folded live until they are packed. New memory for each would be
+ * cleared by the system first, which takes longer than computing it. */
+void takt_builder_set_aside(takt_builder *b, takt_tensor *tensor)
+{
+    const size_t rooms[2] = {takt_storage_room(b->spare[0]), takt_storage_room(b->spare[1])};
+    takt_storage **least = &b->spare[rooms[1] < rooms[0]];
+    if (takt_storage_room(tensor->storage) > takt_storage_room(*least)) {
+        takt_storage *held = *least;
+        *least = tensor->storage;
+        tensor->storage = held;
+    }
+    takt_tensor_release(tensor);
+}
+
+/* The smaller one that is large enough. */
+static bool use_spare(takt_builder *b, const takt_type *type, takt_tensor *tensor)
+{
+    enum { LEAST = 1 << 18 }; /* less comes from memory that was used before anyway */
+    takt_storage **best = NULL;
+    size_t bytes;
+    if (!takt_type_bytes(type, &bytes) || bytes < LEAST || takt_dtype_bits(type->dtype) < 8)
+        return false;
+    for (size_t i = 0; i < 2; i++)
+        if (takt_storage_room(b->spare[i]) >= bytes &&
+            (best == NULL || takt_storage_room(b->spare[i]) < takt_storage_room(*best)))
+            best = &b->spare[i];
+    if (best == NULL)
+        return false;
+    tensor->storage = *best;
+    *best = NULL;
+    takt_storage_reuse(tensor->storage, bytes);
+    return true;
+}
+
 takt_status takt_builder_new_computed(takt_builder *b, const takt_type *type, uint32_t *buffer)
 {
     takt_tensor tensor = {.type = *type};
     size_t bytes;
-    if (!b->p.settings->is_dry)
+    if (!b->p.settings->is_dry && !use_spare(b, type, &tensor))
         TAKT_TRY(takt_tensor_create(b->p.ctx, type, &tensor));
-    else if (takt_type_bytes(type, &bytes))
+    else if (b->p.settings->is_dry && takt_type_bytes(type, &bytes))
         TAKT_TRY(takt_storage_borrow(b->p.ctx, NULL, bytes, NULL, NULL, &tensor.storage));
     const takt_status status = takt_builder_new_constant(b, &tensor, buffer);
     takt_tensor_release(&tensor);
