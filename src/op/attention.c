@@ -269,8 +269,40 @@ static takt_id widened_rows(takt_graph *g, takt_id x, takt_dtype dtype)
     return takt_cast(g, x, dtype);
 }
 
+/* [batch, rows, heads * size] as [batch, heads, rows, size]. */
+static takt_id each_head(takt_graph *g, takt_id x, int64_t heads)
+{
+    const takt_type t = *takt_type_of(g, x);
+    const takt_dim dims[4] = {t.dim[0], t.dim[1], heads, t.dim[2] / heads};
+    return takt_transpose(g, takt_reshape(g, x, dims, 4), (const int64_t[]){0, 2, 1, 3}, 4);
+}
+
+/* Every head with its own keys, and all of them seen: four axes, the form in which other tools
+ * write attention and look for it. */
+static void lower_plain(takt_graph *g, const takt_node *n, takt_id *out)
+{
+    const int64_t heads = n->attr[TAKT_HEADS].i64;
+    const takt_dtype dtype = takt_type_of(g, n->in[0])->dtype;
+    const double scale = takt_attention_scale(g, n);
+    takt_id part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] = each_head(g, i == 0 ? n->in[0] : widened_rows(g, n->in[i], dtype), heads);
+    takt_id scores = takt_mul_scalar(g, takt_matmul(g, part[0], part[1], false, true), scale);
+    if (has_input(n, MASK))
+        scores = takt_add(g, scores, n->in[MASK]);
+    const takt_id weights = takt_make_axis(g, &takt_op_softmax, 1, &scores, -1);
+    const takt_id mixed = takt_matmul(g, weights, part[2], false, false);
+    const takt_id merged = takt_transpose(g, mixed, (const int64_t[]){0, 2, 1, 3}, 4);
+    out[0] = takt_reshape(g, merged, n->type[0].dim, 3);
+}
+
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
+    if (takt_kv_heads(n->attr) == n->attr[TAKT_HEADS].i64 && !has_input(n, LENGTH) &&
+        !n->attr[TAKT_CAUSAL].boolean) {
+        lower_plain(g, n, out);
+        return;
+    }
     const int64_t heads = n->attr[TAKT_HEADS].i64, shared = takt_kv_heads(n->attr),
                   group = heads / shared;
     const takt_type *q = takt_type_of(g, n->in[0]), *k = takt_type_of(g, n->in[1]);
