@@ -25,7 +25,8 @@ LATER = re.compile(r"takt_(generat|embed|token|detoken|model_sized)")
 NEEDED = {"takt_ctx", "takt_model", "takt_plan", "takt_session"}
 # Functions that take NULL for one of them as their documentation says.
 TAKES_NULL = {("takt_session_random", "view"), ("takt_resource_usage", "ctx"),
-              ("takt_npz_save", "names"), ("takt_session_reshape", "model")}
+              ("takt_npz_save", "names"), ("takt_session_reshape", "model"),
+              ("takt_session_fit", "model")}
 
 
 def declarations():

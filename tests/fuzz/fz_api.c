@@ -92,7 +92,8 @@ static void use(world *w, uint8_t number)
     case 4: (void)!takt_session_random(w->session, number / 6, NULL, 1, 2); break;
     default:
         if (w->session != NULL && w->model != NULL)
-            (void)!takt_session_reshape(w->session, w->model, sizes[number / 6 % 7]);
+            (void)!(number & 64 ? takt_session_fit : takt_session_reshape)(w->session, w->model,
+                                                                           sizes[number / 6 % 7]);
     }
 }
 

@@ -40,7 +40,7 @@ bool session_restore(session_object *o);
 bool session_execute(session_object *o, uint64_t deadline_ns);
 /* Other sizes, if the shapes of `in` (one per input) require them. */
 bool session_fit(session_object *o, const hold *in);
-bool session_resize(session_object *o, PyObject *sizes);
+bool session_resize(session_object *o, PyObject *sizes, bool grows);
 /* Sizes that were not given are those that the plan assumed. */
 bool session_learn_sizes(session_object *o);
 /* Rebuilds the descriptions after the session changed size. */

@@ -61,7 +61,7 @@ static PyObject *sizes_text(PyObject *sizes)
     return text;
 }
 
-bool session_resize(session_object *o, PyObject *sizes)
+bool session_resize(session_object *o, PyObject *sizes, bool grows)
 {
     if (o->is_static) {
         raise_status(TAKT_ERR_SHAPE, "compile it without static_shapes",
@@ -80,7 +80,7 @@ bool session_resize(session_object *o, PyObject *sizes)
     if (words != NULL) {
         const takt_model *model = AS(model, o->model)->model;
         PyThreadState *state = owner_enter(o->owner);
-        status = takt_session_reshape(o->s, model, words);
+        status = (grows ? takt_session_fit : takt_session_reshape)(o->s, model, words);
         owner_leave(o->owner, state, status, &error);
         if (status != TAKT_OK)
             raise_error(&error);
@@ -182,7 +182,7 @@ bool session_fit(session_object *o, const hold *in)
     bool good = seen != NULL && sizes != NULL;
     for (size_t i = 0; good && i < o->in_count; i++)
         good = take_sizes(o, &o->ports[i], &in[i].view, seen);
-    good = good && PyDict_Update(sizes, seen) == 0 && session_resize(o, sizes);
+    good = good && PyDict_Update(sizes, seen) == 0 && session_resize(o, sizes, true);
     for (size_t i = 0; good && i < o->in_count; i++)
         if (!fits(o->ports[i].desc, &in[i].view))
             good = refuse_shape(o->ports[i].desc, o->ports[i].shape, &in[i].view);

@@ -66,7 +66,7 @@ static PyObject *reshape(PyObject *self, PyObject *dict)
     if (!session_enter(o))
         return NULL;
     PyObject *all = PyDict_Copy(o->sizes);
-    const bool good = all != NULL && PyDict_Update(all, dict) == 0 && session_resize(o, all);
+    const bool good = all != NULL && PyDict_Update(all, dict) == 0 && session_resize(o, all, false);
     Py_XDECREF(all);
     session_leave(o);
     return none_or(good);

@@ -61,7 +61,7 @@ static int fit_session(evaluation *e)
         return code;
     snprintf(e->sizes, sizeof e->sizes, "%s", sizes.text);
     if (e->session != NULL)
-        return tool_finish(e->t, takt_session_reshape(e->session, e->model, sizes.text));
+        return tool_finish(e->t, takt_session_fit(e->session, e->model, sizes.text));
     takt_plan *plan = e->rules.count > 0 ? tool_constraints_plan(e->t, &e->rules, &sizes, &code)
                                          : tool_make_plan(e->t, e->model, &sizes, false, &code);
     if (plan == NULL)
