@@ -128,7 +128,7 @@ struct takt_session {
     bool owns_arena, owns_pool;
     bool static_shapes;
     bool has_no_range; /* a range for its sizes could not be planned: takt_session_fit */
-    bool may_outgrow; /* the given arena: a size that needs more gets one of the session's own */
+    bool may_outgrow;  /* the given arena: a size that needs more gets one of the session's own */
     takt_huge_pages wants_pages;
     takt_runner runner;
     _Atomic uint64_t runs;   /* 2 * runs begun, plus one during a run */
