@@ -65,6 +65,16 @@ def check(name, opset, nodes, given, results, weights=(), names=None):
             return
 
 
+def dropout():
+    """Outside of training its rate says nothing, so a model is read without one."""
+    check("Dropout by a rate that is given", 13, [node("Dropout", ["x", "rate", "mode"], ["y"])],
+          {"x": ([2], [3.0, 4], F32), "rate": ([], [0.5], F32)}, {"y": ([2], [3.0, 4], F32)},
+          [tensor("mode", [], BOOL, b"\0")])
+    run = takt("inspect", os.path.join(TMP, "corner.onnx"))
+    if run.returncode != 0:
+        fail("Dropout without its rate", run.stderr)
+
+
 def slices():
     """Backwards from before the first element is from the first one; Python takes nothing."""
     for start, stop, step, want in ((-9, -99, -1, [0.0]), (-5, -6, -2, [0.0]), (-4, -99, -1, [0.0]),
@@ -333,6 +343,7 @@ if __name__ == "__main__":
     regions()
     shifts()
     sizes()
+    dropout()
     slices()
     named_slices()
     whole_numbers()
@@ -340,4 +351,4 @@ if __name__ == "__main__":
     broadcasts()
     loops()
     print(f"{count} models, {len(failures)} failed")
-    sys.exit(1 if failures or count < 59 else 0)
+    sys.exit(1 if failures or count < 60 else 0)

@@ -55,9 +55,10 @@ static takt_status adapt(takt_call *c)
         if (c->status != TAKT_OK || rate > 0)
             return c->status != TAKT_OK ? c->status : drop(c, rate);
     }
-    if (takt_onnx_has(c, 2)) {
+    if (takt_onnx_has(c, 2) &&
+        takt_onnx_known_i(c, 2, 0) != 0) { /* else the rate may be anything */
         const double rate = takt_onnx_known_f(c, 1, 0.5);
-        if (takt_onnx_known_i(c, 2, 0) != 0 && rate != 0)
+        if (rate != 0)
             return drop(c, rate);
     }
     takt_onnx_set(c, 0, x);
