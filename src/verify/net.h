@@ -51,6 +51,7 @@ typedef struct takt_net_node {
     bool is_used;    /* by the outputs */
     bool *is_live;   /* per element: some output depends on it; NULL: not used */
     bool is_refined; /* worth linear bounds: a sum, or a pair, that a function reads */
+    bool is_entry;   /* one of the net's entries, but not an input */
     bool is_direct;  /* a sum with each input at most once: intervals of a box lose nothing */
 } takt_net_node;
 
@@ -63,6 +64,7 @@ typedef struct takt_net {
     size_t element_count;             /* of all nodes */
     size_t input_count, output_count; /* elements of all inputs, and outputs */
     uint32_t *inputs;                 /* nodes, in the model's order */
+    uint32_t *entries; /* per input: the node that scales it for all its readers, or the input */
     size_t port_count;
     double max; /* beyond this a value may be infinite */
     takt_graph **lowered;

@@ -170,6 +170,43 @@ static takt_status mark_elements(takt_net *net)
     return TAKT_OK;
 }
 
+/* The only used node that reads `id`, and nothing but it; UINT32_MAX: there is none. */
+static uint32_t only_reader(const takt_net *net, uint32_t id)
+{
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = id + 1; i < net->count; i++) {
+        const takt_net_node *n = &net->nodes[i];
+        const int inputs = n->kind == TAKT_NET_PAIR ? 2 : n->kind == TAKT_NET_CURVE ? 1 : 0;
+        bool reads = false;
+        for (size_t k = 0; k < n->part_count; k++)
+            reads = reads || n->parts[k].source == id;
+        for (int k = 0; k < inputs; k++)
+            reads = reads || n->sources[k] == id;
+        if (!n->is_used || !reads)
+            continue;
+        if (found != UINT32_MAX)
+            return UINT32_MAX;
+        found = i;
+    }
+    return found;
+}
+
+static takt_status find_entries(takt_net *net)
+{
+    net->entries = takt_arena_array(&net->arena, net->port_count, sizeof *net->entries);
+    if (net->entries == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < net->port_count; i++) {
+        uint32_t at = net->inputs[i], next = at;
+        while (at != net->output && (next = only_reader(net, at)) != UINT32_MAX &&
+               is_scaled(net, &net->nodes[next]))
+            at = next;
+        net->entries[i] = at;
+        net->nodes[at].is_entry = at != net->inputs[i];
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_net_fold(takt_net *net)
 {
     uint32_t *table = takt_arena_array(&net->arena, net->count, sizeof *table);
@@ -178,6 +215,7 @@ takt_status takt_net_fold(takt_net *net)
     skip_names(net, table);
     TAKT_TRY(join_bias(net, table));
     mark(net);
+    TAKT_TRY(find_entries(net));
     net->element_count = 0;
     for (size_t i = 0; i < net->count; i++)
         net->element_count += net->nodes[i].is_used ? net->nodes[i].count : 0;

@@ -28,6 +28,7 @@ typedef struct takt_region {
     double **rows;                  /* coefficients per node, [capacity][count] */
     bool *is_touched;               /* per node, by the current rows */
     bool by_intervals;              /* rows end where they begin: intervals alone */
+    bool ends_early;                /* rows end at the net's entries: enough for a bound */
     bool *is_open;                  /* per element of one node, for refinements */
     double *best;                   /* per row, for goals */
     double *constants;              /* per row */

@@ -98,11 +98,17 @@ static void through_lines(takt_region *r, size_t id, size_t rows)
 
 /* ---- rows ---- */
 
+/* Where rows end. */
+static const uint32_t *ends_of(const takt_region *r)
+{
+    return r->ends_early ? r->net->entries : r->net->inputs;
+}
+
 /* Inputs of which rows have no terms are 0. */
 static void touch_inputs(takt_region *r, size_t count)
 {
     for (size_t i = 0; i < r->net->port_count; i++)
-        touch(r, r->net->inputs[i], count);
+        touch(r, ends_of(r)[i], count);
 }
 
 static void clear_node(takt_region *r, size_t id, size_t count)
@@ -153,7 +159,8 @@ void takt_region_back(takt_region *r, size_t id, size_t count)
     add_sides(r, id, count);
     for (size_t i = id + 1; i-- > 0;) {
         const takt_net_kind kind = r->net->nodes[i].kind;
-        if (!r->is_touched[i] || kind == TAKT_NET_INPUT)
+        const bool is_end = kind == TAKT_NET_INPUT || (r->ends_early && r->net->nodes[i].is_entry);
+        if (!r->is_touched[i] || is_end)
             continue;
         if (kind == TAKT_NET_SUM)
             through_sum(r, i, count);
@@ -184,7 +191,7 @@ double takt_region_least(const takt_region *r, size_t row)
 {
     double least = r->constants[row];
     for (size_t i = 0; i < r->net->port_count; i++) {
-        const uint32_t id = r->net->inputs[i];
+        const uint32_t id = ends_of(r)[i];
         const size_t count = r->net->nodes[id].count;
         least += takt_terms_least(r->rows[id] + row * count, r->lo[id], r->hi[id], r->own, count);
     }
@@ -248,7 +255,10 @@ static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t co
         r->rows[id][(2 * i + 1) * width + at[i]] = -1;
     }
     double best[TAKT_REGION_ROWS];
+    /* Steps of slopes, balls and reach are about the inputs themselves. */
+    r->ends_early = r->alpha == NULL && r->center == NULL && r->reach == NULL;
     takt_region_best(r, id, 2 * count, best);
+    r->ends_early = false;
     for (size_t i = 0; i < count; i++) {
         const double lo = best[2 * i], hi = -best[2 * i + 1];
         double *own_lo = &r->lo[id][at[i]], *own_hi = &r->hi[id][at[i]];
