@@ -138,6 +138,8 @@ static const char *const models[] = {
     "model m(x: f32[4, 3]) seed=10 {\n  q = dense(x, 4)\n  k = dense(x, 4)\n"
     "  return softmax(op.matmul(q, k, transpose_b=true)) @ x\n}\n",
     "model m(x: f32[2, 6]) seed=11 {\n  return layer_norm(dense(x, 5) + 3)\n}\n",
+    "model m(x: f32[1, 3, 4]) seed=13 {\n  h = sigmoid(dense((x - 0.5) / 0.25, 9))\n"
+    "  return dense(tanh(dense(h, 9))[:, 0], 3)\n}\n",
     "model m(x: f32[1, 70]) seed=12 {\n  h = relu(dense(relu(dense(x, 80)), 96))\n"
     "  return dense(sigmoid(dense(h, 72)), 9)\n}\n",
 };
@@ -312,6 +314,25 @@ static void singles(void)
     close_bench(&b);
 }
 
+/* Rows go back only from what outputs read, and not from sums of inputs: these are exact. */
+static void work(void)
+{
+    static const char text[] =
+        "model m(x: f32[1, 3, 4]) seed=13 {\n  h = sigmoid(dense((x - 0.5) / 0.25, 9))\n"
+        "  return dense(tanh(dense(h, 9))[:, 0], 3)\n}\n";
+    bench b;
+    if (open_bench(&b, text, true)) {
+        for (size_t k = 0; k < b.net.input_count; k++)
+            b.lo[256 + k] = 0.125;
+        b.region.alpha = NULL;
+        takt_region_box(&b.region, b.lo, b.lo + 256);
+        takt_region_bound(&b.region, true);
+        EXPECT(b.region.backs == 2 * 9, "%llu rows", (unsigned long long)b.region.backs);
+        EXPECT(b.net.entries[0] != b.net.inputs[0], "rows end where the input is scaled");
+    }
+    close_bench(&b);
+}
+
 /* ---- refusals ---- */
 
 static int drop(void *user, const char *bytes, size_t length)
@@ -349,4 +370,4 @@ static void stop(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(start, lines, nets, rounding, singles, refusals, stop)
+TEST_MAIN(start, lines, nets, rounding, singles, work, refusals, stop)
