@@ -6,6 +6,7 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
+#include "backend/cuda/session.h"
 #include "test.h"
 #include "util/gpu.h"
 #include "util/inject.h"
@@ -83,6 +84,18 @@ static void read_outcome(takt_ctx *ctx, const takt_plan *plan, takt_session *s, 
     }
 }
 
+/* `takt plan` states what is pinned before it is. */
+static void expect_stated(const takt_plan *plan)
+{
+    takt_cuda_host h = {0, 0};
+    for (size_t i = 1; i < plan->space_count; i++)
+        takt_cuda_host_memory(plan, (takt_space)i, &h);
+    EXPECT(h.pinned == gpu_count().pinned_bytes && h.bodies > 0,
+           "%llu bytes pinned, the plan has %llu, and %llu of bodies",
+           (unsigned long long)gpu_count().pinned_bytes, (unsigned long long)h.pinned,
+           (unsigned long long)h.bodies);
+}
+
 /* Two runs, the second with scalars of the other sign. */
 static bool run_on(takt_ctx *ctx, const char *text, const char *backend, outcome r[2])
 {
@@ -93,6 +106,8 @@ static bool run_on(takt_ctx *ctx, const char *text, const char *backend, outcome
     bool ok = EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
               EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)) &&
               EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    if (ok && strcmp(backend, "gpu") == 0)
+        expect_stated(plan);
     for (size_t k = 0; ok && k < 2; k++) {
         for (size_t i = 0; i < takt_session_input_count(s); i++) {
             const takt_tensor_view *v = takt_session_input(s, i);

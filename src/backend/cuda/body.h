@@ -63,6 +63,8 @@ typedef struct takt_cuda_run {
     const takt_cuda_body *b;
 } takt_cuda_run;
 
+/* Host memory of a subgraph of a step: its tables, its arena, and values that the host uses. */
+size_t takt_cuda_child_bytes(const takt_plan *plan, const takt_cuda_body *b);
 /* A copy in the part's stream. Those from and to the host are done when it returns. */
 TAKT_MUST_USE takt_status takt_cuda_child_copy(const takt_cuda_run *r, takt_copy way, void *to,
                                                const void *from, size_t bytes);

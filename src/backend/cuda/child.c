@@ -25,9 +25,8 @@ static const takt_type *port_type(const takt_graph *g, size_t i)
 }
 
 /* The buffer of the caller's side of a port; UINT32_MAX: none, it is not used. */
-static uint32_t buffer_of(const takt_cuda_child *c, size_t i)
+static uint32_t buffer_of(const takt_plan *plan, size_t i)
 {
-    const takt_plan *plan = c->plan;
     const bool is_in = i < plan->graph->input_count;
     const takt_place_kind place = is_in ? TAKT_PLACE_INPUT : TAKT_PLACE_OUTPUT;
     const size_t index = is_in ? i : i - plan->graph->input_count;
@@ -58,14 +57,25 @@ static bool is_used_here(const takt_plan *plan, uint32_t buffer)
 }
 
 /* Bytes of host memory for a port: those that stay on the device need none. */
-static size_t host_bytes(const takt_cuda_child *c, const takt_cuda_body *b, size_t i)
+static size_t host_bytes(const takt_plan *plan, const takt_cuda_body *b, size_t i)
 {
-    const size_t inputs = c->plan->graph->input_count;
+    const size_t inputs = plan->graph->input_count;
     const bool is_held = b->control == TAKT_CUDA_LOOP && (i < 2 || i == inputs);
-    const uint32_t buffer = buffer_of(c, i);
+    const uint32_t buffer = buffer_of(plan, i);
     size_t bytes = 0;
-    if (is_held || (buffer != UINT32_MAX && is_used_here(c->plan, buffer)))
-        (void)takt_type_bytes(port_type(c->plan->graph, i), &bytes);
+    if (is_held || (buffer != UINT32_MAX && is_used_here(plan, buffer)))
+        (void)takt_type_bytes(port_type(plan->graph, i), &bytes);
+    return bytes;
+}
+
+size_t takt_cuda_child_bytes(const takt_plan *plan, const takt_cuda_body *b)
+{
+    const size_t ports = plan->graph->input_count + plan->graph->output_count;
+    size_t bytes = aligned(plan->buffer_count * sizeof(void *)) +
+                   aligned(ports * sizeof(takt_cuda_port)) + aligned(sizeof(takt_fault_slot)) +
+                   aligned(plan->space[TAKT_HOST].arena);
+    for (size_t i = 0; i < ports; i++)
+        bytes += aligned(host_bytes(plan, b, i));
     return bytes;
 }
 
@@ -74,11 +84,7 @@ static takt_status get_memory(takt_cuda_part *p, const takt_cuda_body *b, takt_c
     const takt_plan *plan = c->plan;
     const takt_graph *g = plan->graph;
     c->port_count = g->input_count + g->output_count;
-    size_t bytes = aligned(plan->buffer_count * sizeof *c->base) +
-                   aligned(c->port_count * sizeof *c->ports) + aligned(sizeof *c->fault) +
-                   aligned(plan->space[TAKT_HOST].arena);
-    for (size_t i = 0; i < c->port_count; i++)
-        bytes += aligned(host_bytes(c, b, i));
+    const size_t bytes = takt_cuda_child_bytes(plan, b);
     TAKT_TRY(takt_mem_zero(p->ctx, 1, bytes, "cuda", &c->block));
     c->bytes = bytes;
     unsigned char *at = c->block;
@@ -91,7 +97,7 @@ static takt_status get_memory(takt_cuda_part *p, const takt_cuda_body *b, takt_c
     c->arena = at;
     at += aligned(plan->space[TAKT_HOST].arena);
     for (size_t i = 0; i < c->port_count; i++) {
-        const size_t own = host_bytes(c, b, i);
+        const size_t own = host_bytes(plan, b, i);
         (void)takt_type_bytes(port_type(g, i), &c->ports[i].bytes);
         c->ports[i].host = own > 0 ? at : NULL;
         at += aligned(own);
@@ -110,7 +116,7 @@ static void set_bases(takt_cuda_child *c, unsigned char *away)
             c->base[i] = takt_tensor_data(&plan->constants[b->index]);
     }
     for (size_t i = 0; i < c->port_count; i++) {
-        const uint32_t buffer = buffer_of(c, i);
+        const uint32_t buffer = buffer_of(c->plan, i);
         if (buffer == UINT32_MAX)
             continue;
         c->base[buffer] = c->ports[i].host;
@@ -198,7 +204,7 @@ takt_status takt_cuda_child_settle(const takt_cuda_run *r)
 takt_status takt_cuda_child_set(takt_cuda_child *c, size_t i, char *away)
 {
     takt_cuda_port *own = &c->ports[i];
-    const uint32_t buffer = buffer_of(c, i);
+    const uint32_t buffer = buffer_of(c->plan, i);
     const bool is_in = i < c->plan->graph->input_count;
     if (own->away == away || buffer == UINT32_MAX)
         return TAKT_OK;

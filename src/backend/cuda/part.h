@@ -54,8 +54,9 @@ typedef struct takt_cuda_part {
     uint32_t run; /* graphs launched so far */
 } takt_cuda_part;
 
-/* Pinned memory and the words of the device: a number of runs, then fault words. */
-enum { TAKT_CUDA_HEAD = 64 };
+/* Pinned memory and the words of the device: a number of runs, then fault words, then copies, each
+ * at a multiple of TAKT_CUDA_PINNED from there on. */
+enum { TAKT_CUDA_HEAD = 64, TAKT_CUDA_PINNED = 256 };
 
 /* Where a view lies on the device. */
 static inline takt_cu_ptr takt_cuda_place(const takt_view *v, void *const *base)

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-enum { ALIGN = 256 }; /* of copies in pinned memory */
+enum { ALIGN = TAKT_CUDA_PINNED };
 
 /* ---- addresses ---- */
 

@@ -14,4 +14,10 @@ takt_status takt_cuda_enqueue(void *part, const takt_execution *x, const takt_se
 takt_status takt_cuda_wait(void *part, const takt_execution *x, const takt_segment *g,
                            size_t *step);
 
+/* What a session of the plan takes on the host for steps of a device, added to `*h`. */
+typedef struct takt_cuda_host {
+    uint64_t pinned, bodies; /* bodies: of If, Loop and Scan */
+} takt_cuda_host;
+void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_cuda_host *h);
+
 #endif

@@ -1,4 +1,5 @@
 /* spaces.c - for a plan in several memories: its segments, copies, and what each needs. */
+#include "backend/cuda/session.h"
 #include "measure/report/report.h"
 #include "plan/backend.h"
 #include "plan/finish.h"
@@ -82,7 +83,16 @@ static void segments_json(takt_report *r, const takt_plan *plan)
     takt_json_close(&r->json, ']');
 }
 
-static void memory_text(takt_report *r, const takt_plan_space *s)
+/* Of the host, for sessions of the one device that takes some. */
+static takt_cuda_host host_of(const takt_plan *plan, size_t space)
+{
+    takt_cuda_host h = {0, 0};
+    if (plan->space[space].backend->session_open == takt_cuda_session_open)
+        takt_cuda_host_memory(plan, (takt_space)space, &h);
+    return h;
+}
+
+static void memory_text(takt_report *r, const takt_plan_space *s, takt_cuda_host h)
 {
     char figure[TAKT_FIGURE_TEXT];
     takt_text_add(&r->text, "memory of %s: constants %s, ", s->backend->name,
@@ -95,9 +105,15 @@ static void memory_text(takt_report *r, const takt_plan_space *s)
     if (s->limit > 0)
         takt_text_add(&r->text, " of %s", takt_figure(s->limit, figure));
     takt_text_add(&r->text, "\n");
+    if (h.pinned > 0)
+        takt_text_add(&r->text, "memory of the host for %s: pinned %s bytes", s->backend->name,
+                      takt_figure(h.pinned, figure));
+    if (h.bodies > 0)
+        takt_text_add(&r->text, ", bodies %s bytes", takt_figure(h.bodies, figure));
+    takt_text_add(&r->text, "%s", h.pinned > 0 ? "\n" : "");
 }
 
-static void memory_json(takt_report *r, const takt_plan_space *s)
+static void memory_json(takt_report *r, const takt_plan_space *s, takt_cuda_host h)
 {
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "name", s->backend->name);
@@ -106,6 +122,8 @@ static void memory_json(takt_report *r, const takt_plan_space *s)
     takt_report_count(r, "arena", s->arena);
     takt_report_count(r, "lower_bound", s->lower_bound);
     takt_report_count(r, "unshared", s->unshared);
+    takt_report_count(r, "pinned", h.pinned);
+    takt_report_count(r, "bodies", h.bodies);
     if (s->limit > 0)
         takt_report_count(r, "limit", s->limit);
     takt_json_close(&r->json, '}');
@@ -123,9 +141,9 @@ void takt_report_spaces(takt_report *r, const takt_plan *plan)
     }
     for (size_t i = 1; i < plan->space_count; i++)
         if (r->is_json)
-            memory_json(r, &plan->space[i]);
+            memory_json(r, &plan->space[i], host_of(plan, i));
         else
-            memory_text(r, &plan->space[i]);
+            memory_text(r, &plan->space[i], host_of(plan, i));
     if (r->is_json)
         takt_json_close(&r->json, ']');
 }
