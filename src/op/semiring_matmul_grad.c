@@ -64,6 +64,8 @@ const takt_op takt_op_semiring_matmul_grad = {
                 "f32[2, 3, 5], semiring=min_add)",
                 "semiring_matmul_grad(f32[3, 6] in (0, 1), f32[6, 4] in (0, 1), f32[3, 4], "
                 "semiring=noisy_or)",
+                "semiring_matmul_grad(f32[2, 300] in (0, 1), f32[300, 3] in (0, 1), f32[2, 3], "
+                "semiring=noisy_or)",
                 "semiring_matmul_grad(f32[3, 2] in (0.3, 0.7), f32[2, 17] in (0.4, 0.8), "
                 "f32[3, 17], semiring=lukasiewicz)",
                 "semiring_matmul_grad(f64[4, 3] in (0, 1), f64[3, 2] in (0, 1), f64[4, 2], "

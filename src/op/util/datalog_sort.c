@@ -10,56 +10,109 @@ typedef struct digits {
     int count, width; /* in bits */
 } digits;
 
+#define INLINE static inline __attribute__((always_inline))
+
+/* Rows between two polls. */
+enum { POLLED = 1 << 16 };
+
 static bool stops(const takt_dl_rows *r, size_t row)
 {
-    enum { POLLED = 1 << 16 };
-    return row % POLLED == 0 && row > 0 && takt_poll_stops(r->poll);
+    return row > 0 && takt_poll_stops(r->poll);
+}
+
+static size_t block_end(const takt_dl_rows *r, size_t row)
+{
+    return r->count - row < POLLED ? r->count : row + POLLED;
+}
+
+/* Loops over rows know their arity: pairs are by far the most common. */
+INLINE uint32_t differing(const uint32_t *rows, size_t count, size_t column, const size_t arity)
+{
+    uint32_t all = 0;
+    for (size_t i = 1; i < count; i++)
+        all |= rows[i * arity + column] ^ rows[column];
+    return all;
 }
 
 static digits digits_of(const takt_dl_rows *r, const uint32_t *rows, size_t column)
 {
-    uint32_t all = 0;
-    for (size_t i = 1; i < r->count; i++)
-        all |= rows[i * r->arity + column] ^ rows[column];
+    const uint32_t all = r->arity == 2 ? differing(rows, r->count, column, 2)
+                                       : differing(rows, r->count, column, r->arity);
     const int bits = all == 0 ? 0 : 32 - __builtin_clz(all);
     const int count = (bits + TAKT_DL_DIGIT - 1) / TAKT_DL_DIGIT;
     return (digits){column, count, count == 0 ? 0 : (bits + count - 1) / count};
 }
 
+INLINE void count_rows(const uint32_t *value, size_t rows, uint32_t *counts, const digits *d,
+                       const size_t arity)
+{
+    const int count = d->count, width = d->width;
+    const uint32_t mask = (UINT32_C(1) << width) - 1;
+    for (size_t i = 0; i < rows; i++) {
+        const uint32_t x = value[i * arity];
+        counts[x & mask]++;
+        if (count > 1)
+            counts[(1 << TAKT_DL_DIGIT) + (x >> width & mask)]++;
+        if (count > 2)
+            counts[(2 << TAKT_DL_DIGIT) + (x >> 2 * width & mask)]++;
+    }
+}
+
 /* Counts rows by digit, one table after the other. */
 static bool count_digits(const takt_dl_rows *r, const uint32_t *rows, const digits *d)
 {
-    const uint32_t mask = (UINT32_C(1) << d->width) - 1;
-    memset(r->counts, 0, TAKT_DL_COUNTS * sizeof *r->counts);
-    for (size_t i = 0; i < r->count; i++) {
-        uint32_t value = rows[i * r->arity + d->column];
+    for (int k = 0; k < d->count; k++)
+        memset(r->counts + (k << TAKT_DL_DIGIT), 0, sizeof *r->counts << d->width);
+    for (size_t i = 0, end; i < r->count; i = end) {
+        end = block_end(r, i);
         if (stops(r, i))
             return false;
-        for (int k = 0; k < d->count; k++, value >>= d->width)
-            r->counts[(k << TAKT_DL_DIGIT) + (int)(value & mask)]++;
+        if (r->arity == 2)
+            count_rows(rows + 2 * i + d->column, end - i, r->counts, d, 2);
+        else
+            count_rows(rows + i * r->arity + d->column, end - i, r->counts, d, r->arity);
     }
     return true;
+}
+
+/* A digit of a column. */
+typedef struct digit {
+    size_t column;
+    int shift;
+    uint32_t mask, *place; /* where the next row with each value goes */
+} digit;
+
+INLINE void move_rows(const uint32_t *from, size_t rows, uint32_t *to, const digit *d,
+                      const size_t arity)
+{
+    const uint32_t mask = d->mask, *const value = from + d->column;
+    const int shift = d->shift;
+    uint32_t *const place = d->place;
+    for (size_t i = 0; i < rows; i++) {
+        const uint32_t which = value[i * arity] >> shift & mask;
+        memcpy(to + (size_t)place[which]++ * arity, from + i * arity, arity * sizeof *to);
+    }
 }
 
 /* Moves rows to their places by one digit; stable. False: the poll stopped it. */
 static bool move(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, const digits *d, int k)
 {
-    const uint32_t mask = (UINT32_C(1) << d->width) - 1;
-    uint32_t *const place = r->counts + (k << TAKT_DL_DIGIT), sum = 0;
-    for (uint32_t i = 0; i <= mask; i++) {
-        const uint32_t count = place[i];
-        place[i] = sum;
+    const digit one = {d->column, k * d->width, (UINT32_C(1) << d->width) - 1,
+                       r->counts + (k << TAKT_DL_DIGIT)};
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i <= one.mask; i++) {
+        const uint32_t count = one.place[i];
+        one.place[i] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0, end; i < r->count; i = end) {
+        end = block_end(r, i);
         if (stops(r, i))
             return false;
-        const uint32_t digit = from[i * r->arity + d->column] >> k * d->width & mask;
-        uint32_t *at = to + (size_t)place[digit]++ * r->arity;
         if (r->arity == 2)
-            memcpy(at, from + i * 2, 2 * sizeof *to); /* one move */
+            move_rows(from + 2 * i, end - i, to, &one, 2);
         else
-            memcpy(at, from + i * r->arity, r->arity * sizeof *to);
+            move_rows(from + i * r->arity, end - i, to, &one, r->arity);
     }
     return true;
 }
