@@ -4,7 +4,9 @@
 
 #include <takt/takt.h>
 
+#include "base/error.h"
 #include "test.h"
+#include "util/inject.h"
 
 static takt_ctx *ctx;
 
@@ -219,4 +221,33 @@ static void facts(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(forms, mistakes, names, open_domain, any_order, facts)
+/* ---- memory that runs out ---- */
+
+/* Loads the text, reads facts of its input, and runs. */
+static takt_status scarce(takt_inject *inject, void *user)
+{
+    static const char text[] = "7\t9\n5\t7\n9\t99999\n";
+    takt_ctx *own = NULL;
+    takt_model *m = NULL;
+    takt_config config = {0};
+    takt_tensor_view view = {.data = NULL};
+    (void)user;
+    takt_inject_config(inject, &config);
+    TAKT_TRY(takt_ctx_create(&config, &own));
+    takt_status status = takt_model_load_memory(own, "m.takt", bound, sizeof bound - 1, NULL, &m);
+    if (status == TAKT_OK)
+        status = takt_relation_read(m, "e", NULL, text, sizeof text - 1, &view);
+    if (status == TAKT_OK)
+        takt_view_free(own, &view);
+    takt_model_destroy(m);
+    takt_ctx_destroy(own);
+    return status;
+}
+
+static void memory(void)
+{
+    const takt_sweep_report r = takt_sweep(scarce, NULL, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.operations > 20, "%s", r.message);
+}
+
+TEST_MAIN(forms, mistakes, names, open_domain, any_order, facts, memory)

@@ -239,8 +239,9 @@ void takt_dl_join_shared(takt_dl_machine *m, const takt_dl_path *path);
 void takt_dl_link_shared(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t end);
 /* Adds the waiting batch to relations that other workers add to as well. */
 void takt_dl_flush_shared(takt_dl_machine *m);
-/* Rounds for all seeds: datalog_groups.c. Writes the rows found, unordered, to `to`. */
-void takt_dl_follow_shared(takt_dl_machine *m, const uint32_t *seeds, size_t count, uint32_t *to);
+/* Rounds for all seeds: datalog_groups.c. True: the rows found are in `to`, unordered. False: they
+ * are in the relation, sorted. */
+bool takt_dl_follow_shared(takt_dl_machine *m, const uint32_t *seeds, size_t count, uint32_t *to);
 /* Of datalog_sort_shared.c. Sorts `r->count` rows at `from`, which is `r->rows` or `r->room`, into
  * `r->rows`. False: the poll stopped it. */
 bool takt_dl_sort_shared(takt_dl_machine *m, const takt_dl_rows *r, const uint32_t *from);

@@ -98,10 +98,8 @@ static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
         return false;
     }
     s->count = s->to = 0;
-    if (m->pool != NULL && seeds > 1) {
-        takt_dl_follow_shared(m, s->own, seeds, rows->room);
-        return true;
-    }
+    if (m->pool != NULL && seeds > 1)
+        return takt_dl_follow_shared(m, s->own, seeds, rows->room);
     memcpy(seed, s->own, seeds * s->arity * sizeof *s->own);
     takt_dl_follow(m, &(takt_dl_seeds){seed, 0, seeds, pivot == 0 ? rows : NULL});
     return false;
