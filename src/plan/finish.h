@@ -16,9 +16,9 @@ TAKT_MUST_USE takt_status takt_finish_state(takt_builder *b, takt_push_fn *push)
 TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
 enum { TAKT_SEGMENT_US = 1000 }; /* segments of a device that take longer are cut between steps */
 /* An estimate; 0 on the host. */
-double takt_segment_us(const takt_plan *plan, const takt_segment *g);
+TAKT_INNER double takt_segment_us(const takt_plan *plan, const takt_segment *g);
 /* Whether a segment was cut from the one before it, only so that a run can be interrupted there. */
-bool takt_segment_goes_on(const takt_plan *plan, size_t index);
+TAKT_INNER bool takt_segment_goes_on(const takt_plan *plan, size_t index);
 /* Inputs of steps that can fail on a device live until their segment ends. */
 void takt_finish_faults(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */

@@ -3,9 +3,10 @@
 #define TAKT_BACKEND_CUDA_SESSION_H
 
 #include "backend/cuda/device.h"
+#include "base/inner.h"
 
-takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
-                                   unsigned char *arena, void **part);
+TAKT_INNER takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
+                                              unsigned char *arena, void **part);
 void takt_cuda_session_close(void *part);
 takt_status takt_cuda_session_bind(void *part, size_t step, bool is_away);
 takt_status takt_cuda_session_stream(void *part, void *stream);
@@ -18,6 +19,6 @@ takt_status takt_cuda_wait(void *part, const takt_execution *x, const takt_segme
 typedef struct takt_cuda_host {
     uint64_t pinned, bodies; /* bodies: of If, Loop and Scan */
 } takt_cuda_host;
-void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_cuda_host *h);
+TAKT_INNER void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_cuda_host *h);
 
 #endif
