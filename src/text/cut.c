@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "text/tokenizer.h"
+#include "text/unicode.h"
+#include "text/unicode_tables.h"
 
 /* ---- reading ---- */
 
@@ -47,7 +49,8 @@ takt_status takt_cuts_settle(takt_tokenizer *t, unsigned flags)
         t->cut_count = 0;
     }
     for (size_t i = 0; i < t->cut_count; i++)
-        TAKT_TRY(takt_regex_compile(&t->arena, t->cuts[i].pattern, flags, &t->cuts[i].regex));
+        if (t->cuts[i].kind != TAKT_CUT_SCRIPTS)
+            TAKT_TRY(takt_regex_compile(&t->arena, t->cuts[i].pattern, flags, &t->cuts[i].regex));
     return TAKT_OK;
 }
 
@@ -100,15 +103,28 @@ static void add(pieces *p, size_t begin, size_t end, bool is_found)
     p->is_closed = false;
 }
 
-void takt_cuts_run(takt_cutting *c, size_t first, takt_span text)
+/* A piece begins with each character of another script than the last one had. Characters that go
+ * with any script stay where they are; before the first piece they are dropped. */
+static void run_scripts(takt_cutting *c, size_t level, takt_span text)
+{
+    pieces p = {.c = c, .level = level, .at = text.at};
+    int last = 0;
+    for (size_t at = 0, bytes; at < text.length && c->status == TAKT_OK; at += bytes) {
+        const int script =
+            takt_unicode_script(takt_unicode_take(text.at + at, text.length - at, &bytes));
+        if (script != 0 && script != last) {
+            tell(&p);
+            p.begin = at;
+            last = script;
+        }
+        p.end = last != 0 ? at + bytes : p.begin;
+    }
+    tell(&p);
+}
+
+static void run_pattern(takt_cutting *c, size_t first, takt_span text)
 {
     const takt_tokenizer *t = c->t;
-    if (c->status != TAKT_OK || text.length == 0)
-        return;
-    if (first == t->cut_count) {
-        c->word(c->user, text);
-        return;
-    }
     takt_regex_run *run = &c->runs[first];
     pieces p = {.c = c, .level = first, .at = text.at};
     size_t at = 0, from = 0, begin, end;
@@ -132,6 +148,18 @@ void takt_cuts_run(takt_cutting *c, size_t first, takt_span text)
         c->status = run->status;
     add(&p, at, text.length, false);
     tell(&p);
+}
+
+void takt_cuts_run(takt_cutting *c, size_t first, takt_span text)
+{
+    if (c->status != TAKT_OK || text.length == 0)
+        return;
+    if (first == c->t->cut_count)
+        c->word(c->user, text);
+    else if (c->t->cuts[first].kind == TAKT_CUT_SCRIPTS)
+        run_scripts(c, first, text);
+    else
+        run_pattern(c, first, text);
 }
 
 void takt_cutting_deinit(takt_cutting *c)

@@ -137,6 +137,20 @@ static takt_status read_metaspace(takt_tokenizer *t, const takt_json *stage)
     return spaced ? takt_normals_add(t, TAKT_NORMAL_PREPEND, mark, mark) : TAKT_OK;
 }
 
+/* Whether Metaspace is the next stage and marks every word: then a text whose words are one space
+ * apart gives the same words. */
+static bool marks_follow(const takt_tokenizer *t, const takt_json *stage)
+{
+    const takt_json *next = stage->key == NULL ? takt_json_next(stage) : NULL; /* of a list */
+    if (next == NULL || t->cut_count > 0 || strcmp(takt_stage_type(next), "Metaspace") != 0)
+        return false;
+    const takt_span scheme = takt_stage_text(next, "prepend_scheme");
+    return takt_span_is(takt_stage_text(next, "replacement"), TAKT_TOKEN_MARK) &&
+           takt_stage_flag(next, "split", true) &&
+           (scheme.length > 0 ? takt_span_is(scheme, "always")
+                              : takt_stage_flag(next, "add_prefix_space", true));
+}
+
 static takt_status read_byte_level(takt_tokenizer *t, const takt_json *stage)
 {
     if (takt_stage_flag(stage, "add_prefix_space", true)) {
@@ -159,11 +173,12 @@ takt_status takt_tokenizer_read_pre(takt_tokenizer *t, const takt_json *stage)
         return read_split(t, stage);
     if (strcmp(type, "Metaspace") == 0)
         return read_metaspace(t, stage);
-    if (strcmp(type, "WhitespaceSplit") == 0 && t->model == TAKT_TOKENIZER_UNIGRAM)
-        return takt_normals_add(t, TAKT_NORMAL_SPACES, takt_span_of(""),
-                                takt_span_of("")); /* Metaspace follows */
     if (strcmp(type, "WhitespaceSplit") == 0)
-        return takt_cuts_add(t, takt_span_of(SPACE), TAKT_CUT_REMOVED, false);
+        return marks_follow(t, stage)
+                   ? takt_normals_add(t, TAKT_NORMAL_SPACES, takt_span_of(""), takt_span_of(""))
+                   : takt_cuts_add(t, takt_span_of(SPACE), TAKT_CUT_REMOVED, false);
+    if (strcmp(type, "UnicodeScripts") == 0)
+        return takt_cuts_add(t, takt_span_of(""), TAKT_CUT_SCRIPTS, false);
     if (strcmp(type, "Whitespace") == 0)
         return takt_cuts_add(t, takt_span_of("[\\w]+|[^\\w\\s]+"), TAKT_CUT_REMOVED, true);
     if (strcmp(type, "Digits") == 0)

@@ -156,6 +156,7 @@ typedef enum takt_cut_kind {
     TAKT_CUT_WITH_PREVIOUS,
     TAKT_CUT_WITH_NEXT,
     TAKT_CUT_CONTIGUOUS, /* adjacent matches are one */
+    TAKT_CUT_SCRIPTS,    /* without a pattern: where the script changes */
 } takt_cut_kind;
 
 typedef struct takt_cut {

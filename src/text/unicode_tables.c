@@ -19,6 +19,7 @@ struct slice {
     uint16_t first, count;
 };
 
+#include "text/scripts.inc"
 #include "text/unicode.inc"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -54,6 +55,11 @@ static size_t find(const struct pair *table, size_t count, uint32_t key, uint32_
 int takt_unicode_class_at(uint32_t c)
 {
     return value_at(classes, COUNT(classes), c);
+}
+
+int takt_unicode_script(uint32_t c)
+{
+    return value_at(scripts, COUNT(scripts), c);
 }
 
 int takt_unicode_order(uint32_t c)

@@ -175,6 +175,24 @@ def t5():
     return t
 
 
+def spaced():
+    """Words without marks: Metaspace does not follow, or does not mark every word."""
+    t = unigram()
+    t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return t
+
+
+def scripts():
+    """Words end where the script changes, as SentencePiece cuts texts."""
+    t = Tokenizer(models.Unigram())
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.UnicodeScripts(),
+                                               pre_tokenizers.Digits()])
+    t.train_from_iterator(corpus(), trainers.UnigramTrainer(
+        vocab_size=900, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False))
+    t.decoder = decoders.Fuse()
+    return t
+
+
 CLIP = (r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|" +
         r"[^\s\p{L}\p{N}]+")
 
@@ -350,5 +368,6 @@ def check(make):
 if __name__ == "__main__":
     sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, qwen35, o200k,
                                           tekken, bloom, smollm, bert, llama2,
-                                          mistral, gemma, unigram, t5, clip, gpt1, prefixed,
-                                          pieces, words, nmt, speech, spelled)) > 0)
+                                          mistral, gemma, unigram, t5, spaced, scripts,
+                                          clip, gpt1, prefixed, pieces, words, nmt, speech,
+                                          spelled)) > 0)

@@ -99,6 +99,9 @@ def ways():
     yield "punctuation", pre_tokenizers.Punctuation()
     yield "digits", pre_tokenizers.Digits()
     yield "bert_words", pre_tokenizers.BertPreTokenizer()
+    yield "scripts", pre_tokenizers.UnicodeScripts()
+    yield "scripts_words", pre_tokenizers.Sequence([pre_tokenizers.UnicodeScripts(),
+                                                    pre_tokenizers.WhitespaceSplit()])
     yield "two", pre_tokenizers.Sequence([pre_tokenizers.Punctuation("contiguous"),
                                           pre_tokenizers.Digits(individual_digits=True)])
 
