@@ -9,6 +9,9 @@
 #define LARGE                                                                                      \
     "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}+| ?[^\\s\\p{L}\\p{N}]++"    \
     "[\\r\\n]*+|\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s"
+#define LLAMA3                                                                                     \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+" \
+    "[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define BEFORE "[^\\r\\n\\p{L}\\p{N}]?"
 #define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
@@ -22,10 +25,12 @@ typedef struct special {
     const char *text;
 } special;
 
+enum { SPECIALS = 10 };
+
 static const struct encoding {
     size_t ranks;
     const char *name, *pattern;
-    special specials[6];
+    special specials[SPECIALS];
 } encodings[] = {
     {50256, "r50k_base", SMALL, {{50256, "<|endoftext|>"}}},
     {50280, "p50k_base", SMALL, {{50256, "<|endoftext|>"}}},
@@ -38,6 +43,32 @@ static const struct encoding {
       {100260, "<|fim_suffix|>"},
       {100276, "<|endofprompt|>"}}},
     {199998, "o200k_base", CASED, {{199999, "<|endoftext|>"}, {200018, "<|endofprompt|>"}}},
+    {128000,
+     "llama3",
+     LLAMA3,
+     {{128000, "<|begin_of_text|>"},
+      {128001, "<|end_of_text|>"},
+      {128004, "<|finetune_right_pad_id|>"},
+      {128005, "<|step_id|>"},
+      {128006, "<|start_header_id|>"},
+      {128007, "<|end_header_id|>"},
+      {128008, "<|eom_id|>"},
+      {128009, "<|eot_id|>"},
+      {128010, "<|python_tag|>"},
+      {128011, "<|image|>"}}},
+    {200000,
+     "llama4",
+     CASED,
+     {{200000, "<|begin_of_text|>"},
+      {200001, "<|end_of_text|>"},
+      {200002, "<|fim_prefix|>"},
+      {200003, "<|fim_middle|>"},
+      {200004, "<|fim_suffix|>"},
+      {200005, "<|header_start|>"},
+      {200006, "<|header_end|>"},
+      {200007, "<|eom|>"},
+      {200008, "<|eot|>"},
+      {200009, "<|step|>"}}},
 };
 
 /* ---- lines ---- */
@@ -120,10 +151,10 @@ static const struct encoding *encoding_of(size_t ranks)
 
 static takt_status add_specials(takt_tokenizer *t, const struct encoding *e)
 {
-    t->trie.added = takt_arena_array(&t->arena, 8, sizeof *t->trie.added);
+    t->trie.added = takt_arena_array(&t->arena, SPECIALS, sizeof *t->trie.added);
     if (t->trie.added == NULL)
         return TAKT_ERR_MEMORY;
-    for (size_t i = 0; e != NULL && i < 6 && e->specials[i].text != NULL; i++) {
+    for (size_t i = 0; e != NULL && i < SPECIALS && e->specials[i].text != NULL; i++) {
         const special *s = &e->specials[i];
         if (t->texts[s->id].at != NULL)
             return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "rank %u is that of %s", s->id,
@@ -134,6 +165,20 @@ static takt_status add_specials(takt_tokenizer *t, const struct encoding *e)
             (takt_added){.id = (int32_t)s->id, .is_control = true};
     }
     return TAKT_OK;
+}
+
+static void find_roles(takt_tokenizer *t)
+{
+    static const struct {
+        takt_token_role role;
+        const char *name;
+    } known[] = {{TAKT_TOKEN_EOS, "<|endoftext|>"},
+                 {TAKT_TOKEN_EOS, "<|end_of_text|>"},
+                 {TAKT_TOKEN_BOS, "<|begin_of_text|>"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (t->roles[known[i].role] < 0)
+            t->roles[known[i].role] =
+                (int32_t)takt_spans_find(&t->index, takt_span_of(known[i].name));
 }
 
 /* Counts the lines, and the ids including special tokens. */
@@ -151,7 +196,7 @@ static takt_status count(takt_tokenizer *t, const uint8_t *bytes, size_t length,
     if (*ids > 2 * *lines + 1024)
         return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "a rank is far beyond the others");
     const struct encoding *e = encoding_of(*lines);
-    for (size_t i = 0; e != NULL && i < 6 && e->specials[i].text != NULL; i++)
+    for (size_t i = 0; e != NULL && i < SPECIALS && e->specials[i].text != NULL; i++)
         *ids = e->specials[i].id >= *ids ? (size_t)e->specials[i].id + 1 : *ids;
     return TAKT_OK;
 }
@@ -178,7 +223,7 @@ takt_status takt_tokenizer_read_tiktoken(takt_tokenizer *t, const uint8_t *bytes
         takt_log(t->ctx, TAKT_LOG_WARNING,
                  "%s has %zu ranks, as no known encoding: texts are cut as by cl100k_base", t->file,
                  lines);
-    t->roles[TAKT_TOKEN_EOS] = (int32_t)takt_spans_find(&t->index, takt_span_of("<|endoftext|>"));
+    find_roles(t);
     TAKT_TRY(
         takt_cuts_add(t, takt_span_of(e != NULL ? e->pattern : LARGE), TAKT_CUT_ISOLATED, false));
     TAKT_TRY(takt_cuts_settle(t, TAKT_REGEX_RUST));
