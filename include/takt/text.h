@@ -44,6 +44,10 @@ typedef struct takt_generator_options {
     const char *cache_type_k, *cache_type_v;
     int threads_batch; /**< for prompts, which are read in parts; default: `threads` */
     int parallel;      /**< texts that takt_generate_many writes together; default 1 */
+    /** Bytes of one pool for the caches of `parallel` texts, 2 or more; default: each has a cache
+     * of its own. Then texts are only written by takt_generate_many: one begins when its prompt and
+     *  `max_tokens` fit, and keys and values of equal beginnings are held once. */
+    uint64_t pool_bytes;
 } takt_generator_options;
 
 /** Opens a GGUF file, or a Hugging Face folder.

@@ -21,8 +21,10 @@ def many():
                         (TINY, ["-s", "5", "--temp", "2", "--ignore-eos"]), (T5, ["-s", "3"])):
         ask = ["generate", model, "-n", "12", "--json", *more]
         want = [parsed(*ask, "-p", prompt) for prompt in PROMPTS]
+        pools = [["-np", "7", "-c", "1024", "--kv-pool", size] for size in ("1M", "24K")]
         for flags in (["-np", "1"], ["-np", "3"], ["--parallel", "8", "-t", "1", "-tb", "2"],
-                      ["-np", "2", "-ub", "2"], ["-np", "4", "-b", "1", "-ub", "9"]):
+                      ["-np", "2", "-ub", "2"], ["-np", "4", "-b", "1", "-ub", "9"],
+                      *(pools if model == TINY else [])):
             got = parsed(*ask, "-f", FILE, *flags)
             expect([t["text"] for t in got] == [t["text"] for t in want] and
                    [t["end"] for t in got] == [t["end"] for t in want] and
@@ -76,6 +78,12 @@ def mistakes():
     fails(2, "generate", TINY, "-f", FILE, "-np", "2", "-c", "16", says=["prompt 2", "context"])
     fails(2, "generate", TINY, "-f", FILE, "-np", "2", "--interactive", says=["not a conversation"])
     fails(2, "generate", TINY, "-f", FILE, "-np", "999", says=["256"])
+    pool = ["generate", TINY, "-f", FILE, "-c", "1024", "--kv-pool"]
+    fails(2, *pool, "1M", says=["--kv-pool does nothing", "--parallel 2"])
+    fails(2, *pool, "1M", "-np", "1", says=["--kv-pool does nothing", "--parallel 2"])
+    fails(2, *pool, "100", "-np", "2", says=["1003", "at least 2 pages"])
+    fails(2, *pool, "24K", "-np", "2", "-n", "500", says=["prompt 1", "500 more", "pool of caches"])
+    fails(2, "generate", T5, "-f", FILE, "-np", "2", "--kv-pool", "1M", says=["1003", "pool"])
     with open(FILE, "w", encoding="utf-8") as file:
         file.write("\n\n")
     fails(2, "generate", TINY, "-f", FILE, "-np", "2", says=["no prompt"])

@@ -16,6 +16,7 @@ int tool_check_pairs(const takt_tool *t)
 {
     const bool has_cache = tool_text_of(t, TAKT_F_PROMPT_CACHE) != NULL;
     const bool guesses = tool_text_of(t, TAKT_F_MODEL_DRAFT) != NULL || tool_on(t, TAKT_F_LOOKUP);
+    const bool takes_file = tool_verb_takes(t->verb, TAKT_F_PROMPT_FILE);
     const struct {
         tool_flag_id id;
         bool is_given, is_used;
@@ -24,9 +25,11 @@ int tool_check_pairs(const takt_tool *t)
         {TAKT_F_PROMPT_CACHE_RO, tool_on(t, TAKT_F_PROMPT_CACHE_RO), has_cache, "--prompt-cache F"},
         {TAKT_F_PROMPT_CACHE_ALL, tool_on(t, TAKT_F_PROMPT_CACHE_ALL), has_cache,
          "--prompt-cache F"},
-        {TAKT_F_PARALLEL,
-         tool_number_of(t, TAKT_F_PARALLEL, 0) > 0 && tool_verb_takes(t->verb, TAKT_F_PROMPT_FILE),
-         tool_is_batch(t), "-f FILE"},
+        {TAKT_F_PARALLEL, tool_number_of(t, TAKT_F_PARALLEL, 0) > 0 && takes_file, tool_is_batch(t),
+         "-f FILE"},
+        {TAKT_F_KV_POOL, tool_number_of(t, TAKT_F_KV_POOL, 0) > 0 && takes_file,
+         tool_is_batch(t) && tool_number_of(t, TAKT_F_PARALLEL, 0) > 1,
+         "-f FILE and --parallel 2 or more"},
         {TAKT_F_DRAFT, tool_number_of(t, TAKT_F_DRAFT, 0) > 0, guesses, "-md M or --lookup"},
         {TAKT_F_DRAFT_P_MIN, tool_text_of(t, TAKT_F_DRAFT_P_MIN) != NULL, guesses,
          "-md M or --lookup"},

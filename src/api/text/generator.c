@@ -86,7 +86,9 @@ takt_status takt_generator_open(takt_ctx *ctx, const char *path,
     TAKT_TRY(takt_options_read(ctx, "takt_generator_options", options, &o, sizeof o));
     const bool is_one = o.parallel < 2 || o.parallel > TAKT_PARALLEL;
     const size_t count = is_one ? 1 : (size_t)o.parallel;
-    TAKT_TRY(takt_generator_open_first(ctx, path, options, count, 0, generator));
+    if (count == 1 && o.pool_bytes > 0)
+        return takt_fail(ctx, TAKT_E_OPTION, "a pool of caches is for 2 texts or more at a time");
+    TAKT_TRY(takt_generator_open_first(ctx, path, options, count, o.pool_bytes, generator));
     const takt_status status = count > 1 ? takt_many_open(*generator, count) : TAKT_OK;
     if (status != TAKT_OK) {
         takt_generator_destroy(*generator);
@@ -280,6 +282,11 @@ takt_status takt_generator_check(const takt_generator *g, const int32_t *ids, si
                         count, (long long)g->context, (long long)g->position);
         return takt_fail_hint(ctx, "a larger context is -c N, or takt_generator_options.context");
     }
+    if (g->engine.kv != NULL && (size_t)g->position + count > takt_kv_room(g))
+        return takt_fail(ctx, TAKT_E_ARGUMENT,
+                         "%zu tokens: the pool of caches has pages for texts of takt_generate_many "
+                         "alone",
+                         count);
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= g->vocabulary)
             return takt_fail(ctx, TAKT_E_TOKEN_ID,

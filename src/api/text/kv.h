@@ -94,6 +94,8 @@ bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t wo
  * Must fit. */
 TAKT_MUST_USE takt_status takt_kv_admit(struct takt_generator *g, const int32_t *ids, size_t count,
                                         size_t worst);
+/* Tokens that the text of `g` has blocks for. */
+size_t takt_kv_room(const struct takt_generator *g);
 /* Takes over what others have read of these tokens, if that is more than `g` has; `*has`: how
  * many it has read afterwards. */
 TAKT_MUST_USE takt_status takt_kv_adopt(struct takt_generator *g, const int32_t *ids, size_t count,

@@ -173,6 +173,12 @@ takt_status takt_kv_admit(takt_generator *g, const int32_t *ids, size_t count, s
     return status;
 }
 
+size_t takt_kv_room(const takt_generator *g)
+{
+    const takt_kv *kv = g->engine.kv;
+    return kv->texts[g->row].table.count * kv->layout.tokens;
+}
+
 /* ---- while a text is written ---- */
 
 takt_status takt_kv_adopt(takt_generator *g, const int32_t *ids, size_t count, size_t *has)

@@ -14,7 +14,8 @@ typedef struct row {
     void *user;
     size_t index; /* of the prompt */
     bool is_busy;
-    bool *stops; /* the task's */
+    size_t waits; /* for blocks of this many tokens; 0: it has what it needs */
+    bool *stops;  /* the task's */
 } row;
 
 struct takt_many {
@@ -79,6 +80,7 @@ typedef struct task {
     void *user;
     takt_generated *results; /* may be NULL */
     bool is_stopped;         /* all texts end */
+    bool is_full;            /* a text waits for the pool: those behind it wait, too */
 } task;
 
 static int put(void *user, const char *text, size_t length)
@@ -87,6 +89,26 @@ static int put(void *user, const char *text, size_t length)
     const int answer = r->sink(r->user, r->index, text, length);
     *r->stops = *r->stops || answer < 0;
     return answer;
+}
+
+/* The tokens of a text at most, and one that is written while it rests. Without a limit of its own
+ * a text may have what the pool has. */
+static takt_status set_worst(row *r)
+{
+    takt_writing *w = &r->w;
+    const takt_kv_layout *l = &w->g->engine.kv->layout;
+    const size_t context = (size_t)w->g->context, all = l->blocks * l->tokens;
+    const size_t limit = all >= context ? context : all - 1, most = w->options.max_tokens;
+    const size_t rest = w->prompt_count < limit ? limit - w->prompt_count : 0;
+    if (limit < context && (rest == 0 || most > rest))
+        return takt_fail(w->g->engine.ctx, TAKT_E_ARGUMENT,
+                         "%zu tokens of the prompt and %zu more; the pool of caches has room for "
+                         "%zu",
+                         w->prompt_count, most > 0 ? most : 1, limit);
+    if (limit < context && most == 0)
+        w->options.max_tokens = rest;
+    r->waits = w->prompt_count + (most > 0 && most < rest ? most : rest) + 1;
+    return TAKT_OK;
 }
 
 static takt_status begin(task *t, size_t slot)
@@ -100,7 +122,26 @@ static takt_status begin(task *t, size_t slot)
                .stops = &t->is_stopped};
     takt_generator_reset(m->texts[slot]);
     TAKT_TRY(takt_writing_begin(&r->w, m->texts[slot], t->options, put, r));
-    return takt_writing_prompt(&r->w, t->prompts[r->index]);
+    TAKT_TRY(takt_writing_prompt(&r->w, t->prompts[r->index]));
+    return m->texts[slot]->engine.kv != NULL ? set_worst(r) : TAKT_OK;
+}
+
+/* Gives a text that waits its part of the pool, if there is room. */
+static takt_status admit(task *t, row *r)
+{
+    takt_writing *w = &r->w;
+    t->is_full = !takt_kv_fits(w->g->engine.kv, w->prompt, w->prompt_count, r->waits);
+    if (t->is_full)
+        return TAKT_OK;
+    TAKT_TRY(takt_kv_admit(w->g, w->prompt, w->prompt_count, r->waits));
+    r->waits = 0;
+    return takt_writing_reuse(w);
+}
+
+/* The end of a text's part of the pool. */
+static takt_status release(const row *r)
+{
+    return r->w.g->engine.kv != NULL && r->waits == 0 ? takt_kv_release(r->w.g) : TAKT_OK;
 }
 
 static takt_status finish(const task *t, row *r)
@@ -108,7 +149,9 @@ static takt_status finish(const task *t, row *r)
     takt_writing_finish(&r->w);
     if (t->results != NULL)
         t->results[r->index] = r->w.result;
-    const takt_status status = takt_generator_settle(r->w.g);
+    takt_status status = takt_generator_settle(r->w.g);
+    if (status == TAKT_OK)
+        status = release(r);
     takt_writing_end(&r->w);
     r->is_busy = false;
     return status;
@@ -161,11 +204,15 @@ static takt_status step(task *t, bool *is_over)
     for (size_t i = 0; i < m->count; i++) {
         row *r = &m->rows[i];
         m->ids[i] = -1;
-        if (!r->is_busy && t->next < t->count && !t->is_stopped)
+        if (!r->is_busy && t->next < t->count && !t->is_stopped && !t->is_full)
             TAKT_TRY(name(r, begin(t, i)));
+        if (r->is_busy && r->waits > 0)
+            TAKT_TRY(name(r, admit(t, r)));
         if (!r->is_busy)
             continue;
         *is_over = false;
+        if (r->waits > 0)
+            continue;
         TAKT_TRY(name(r, takt_writing_half(&r->w, &m->ids[i])));
         if (r->w.is_over)
             TAKT_TRY(finish(t, r));
@@ -190,11 +237,15 @@ static takt_status write_all(task *t)
     while (!is_over && !t->is_stopped && status == TAKT_OK)
         status = step(t, &is_over);
     for (size_t i = 0; i < m->count; i++) {
-        if (m->rows[i].is_busy && status == TAKT_OK)
-            stop(t, &m->rows[i]);
-        if (m->rows[i].is_busy) /* after a failure, or all were stopped */
-            takt_writing_end(&m->rows[i].w);
-        m->rows[i].is_busy = false;
+        row *r = &m->rows[i];
+        if (r->is_busy && status == TAKT_OK)
+            stop(t, r);
+        if (r->is_busy) { /* after a failure, or all were stopped */
+            const takt_status freed = release(r);
+            status = status != TAKT_OK ? status : freed;
+            takt_writing_end(&r->w);
+        }
+        r->is_busy = false;
         takt_generator_reset(m->texts[i]);
     }
     return status;

@@ -238,6 +238,7 @@ static int run(takt_tool *t)
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
     how.parallel = tool_is_batch(t) ? (int)tool_number_of(t, TAKT_F_PARALLEL, 1) : 0;
+    how.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
     if (!tool_read_sampling(t, &j.options, &j.room) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
@@ -284,6 +285,7 @@ const takt_verb takt_verb_generate = {
               TAKT_F_TEXT_UBATCH,
               TAKT_F_THREADS_BATCH,
               TAKT_F_PARALLEL,
+              TAKT_F_KV_POOL,
               TAKT_F_TEMP,
               TAKT_F_TOP_K,
               TAKT_F_TOP_P,
