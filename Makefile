@@ -70,6 +70,7 @@ cov: setup ## line coverage of the test programs, per file
 # Groups of rows with a program of their own; keep puts what they print into bench/results.
 keep = $(if $(QUICK),,python3 bench/peers/keep.py $(ROWS))
 peers_text = bench/peers/text.py $(if $(QUICK),--quick,--out bench/results)
+peers_serve = $(keep) python3 bench/peers/serve.py $(if $(QUICK),--quick)
 peers_verify = $(keep) python3 bench/peers/verify.py
 peers_python = $(keep) python3 bench/peers/python.py
 peers_torch-compile = $(keep) python3 bench/peers/torch_compile.py $(if $(QUICK),--rounds 6)
@@ -79,7 +80,7 @@ peers_wide = python3 bench/peers/wide.py $(if $(QUICK),--quick) $(if $(LIMIT),--
 peers_sizes = $(keep) python3 bench/peers/sizes.py $(if $(QUICK),--quick)
 peers_rows = bench/peers/run $(if $(ROWS),--rows $(ROWS)) $(if $(PEERS),--peers $(PEERS)) $(if $(QUICK),--quick)
 
-peers: setup build ## Takt against its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
+peers: setup build ## Takt against its peers, all rows; ROWS=gemm,mlp for some, ROWS=text|serve|train|verify|python|torch-compile|logic|tflite|wide|sizes, QUICK=1, PEERS=torch,...
 	@BUILD=$(BUILD) $(or $(peers_$(ROWS)),$(peers_rows))
 
 gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none

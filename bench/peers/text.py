@@ -72,7 +72,7 @@ def build_llama(target):
     if not source:
         raise Missing(f"{archive} has no llama.cpp in it")
     flags = ["-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF",
-             "-DLLAMA_BUILD_SERVER=OFF", "-DLLAMA_CURL=OFF", "-DGGML_OPENMP=ON",
+             "-DLLAMA_BUILD_SERVER=ON", "-DLLAMA_CURL=OFF", "-DGGML_OPENMP=ON",
              "-DBUILD_SHARED_LIBS=OFF"]
     if platform.machine() == "aarch64":
         flags += ["-DGGML_NATIVE=OFF", "-DGGML_CPU_ARM_ARCH=armv8.4-a+dotprod+i8mm+bf16+fp16"]
@@ -83,11 +83,15 @@ def build_llama(target):
     return source[0], build
 
 
-def llama_bench():
-    tool = os.path.join(OUT, "llama", "bin", "llama-bench")
+def llama_tool(name):
+    tool = os.path.join(OUT, "llama", "bin", name)
     if not os.path.exists(tool):
-        build_llama("llama-bench")
+        build_llama(name)
     return tool
+
+
+def llama_bench():
+    return llama_tool("llama-bench")
 
 
 def compare_kernels():
