@@ -75,8 +75,8 @@ void takt_candidates_keep(takt_candidates *c, size_t count)
     for (size_t i = count / 2; !c->is_sorted && i-- > 0;)
         sink(c->at, i, count);
     for (size_t i = count; !c->is_sorted && count > 0 && i < c->count; i++) {
-        if (!better(&c->at[i], &c->at[0]))
-            continue;
+        if (c->at[i].score < c->at[0].score || !better(&c->at[i], &c->at[0]))
+            continue; /* the first comparison is true for almost all */
         c->at[0] = c->at[i];
         sink(c->at, 0, count);
     }
@@ -201,15 +201,17 @@ static void bias(takt_candidates *c, const takt_sampling *s)
         for (size_t k = 0; k < c->count; k++)
             if (c->at[k].id == s->bias[i].id)
                 c->at[k].score += s->bias[i].bias;
+    c->has_numbers = c->has_numbers && s->bias_count == 0; /* inf - inf */
 }
 
 static void discard_nan(takt_candidates *c)
 {
     size_t count = 0;
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count && !c->has_numbers; i++)
         if (!isnan(c->at[i].score))
             c->at[count++] = c->at[i];
-    c->count = count;
+    c->count = c->has_numbers ? c->count : count;
+    c->has_numbers = true;
 }
 
 void takt_sample_apply(takt_candidates *c, const takt_sampling *s)

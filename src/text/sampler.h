@@ -34,6 +34,7 @@ typedef struct takt_candidates {
     size_t count;
     bool is_sorted; /* by score, best first; on ties the lower id */
     bool has_shares;
+    bool has_numbers;       /* no score is NaN; false: not known */
     const int32_t *history; /* tokens so far, the last at the end */
     size_t history_count;
     uint16_t *times;               /* by id: scratch of penalties, all 0 between uses */
@@ -63,6 +64,12 @@ void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count)
  * independent numbers. */
 double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t which);
 void takt_candidates_sort(takt_candidates *c);
+/* The candidate of a token if it is where takt_candidates_fill put it; else NULL. */
+static inline takt_candidate *takt_candidates_at(const takt_candidates *c, int32_t id)
+{
+    const bool is_there = (size_t)id < c->count && c->at[id].id == id;
+    return is_there ? &c->at[id] : NULL;
+}
 /* Keeps the `count` best, sorted, without sorting the others. */
 void takt_candidates_keep(takt_candidates *c, size_t count);
 /* Probabilities of the scores, in their order. Sorts first. */

@@ -17,9 +17,13 @@ double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t
 
 void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count)
 {
+    bool has_nan = false;
+    for (size_t i = 0; i < count; i++)
+        has_nan |= scores[i] != scores[i];
     for (size_t i = 0; i < count; i++)
         c->at[i] = (takt_candidate){.id = (int32_t)i, .score = scores[i]};
     c->count = count;
+    c->has_numbers = !has_nan;
     c->is_sorted = c->has_shares = false;
 }
 

@@ -116,11 +116,18 @@ static double penalty(const takt_sampling *s, size_t length)
     return s->dry_multiplier * pow(s->dry_base, power < bound ? power : bound);
 }
 
+static void lower(const takt_candidates *c, const takt_sampling *s, takt_candidate *k)
+{
+    const uint16_t longest = c->times[k->id];
+    if (longest > 0 && !is_breaker(c->breakers, k->id))
+        k->score = (float)((double)k->score - penalty(s, (size_t)longest - 1));
+}
+
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
-    const bool all =
+    const bool is_all =
         s->dry_penalty_last_n < 0 || (uint64_t)s->dry_penalty_last_n > c->history_count;
-    const size_t count = all ? c->history_count : (size_t)s->dry_penalty_last_n;
+    const size_t count = is_all ? c->history_count : (size_t)s->dry_penalty_last_n;
     const size_t allowed = (size_t)s->dry_allowed_length;
     const int32_t *ids = c->history + (c->history_count - count);
     if (!takt_sampling_has_dry(s) || c->runs == NULL || count <= allowed)
@@ -130,11 +137,16 @@ static void apply(takt_candidates *c, const takt_sampling *s)
         return;
     measure(ids, count, c->runs);
     mark(c, ids, count, most, allowed);
-    for (size_t i = 0; i < c->count; i++) {
-        const uint16_t longest = c->times[c->at[i].id];
-        if (longest > 0 && !is_breaker(c->breakers, c->at[i].id))
-            c->at[i].score = (float)((double)c->at[i].score - penalty(s, (size_t)longest - 1));
+    bool all = true;
+    for (size_t i = 0; i < count; i++) { /* candidates that are where they are expected */
+        takt_candidate *k = c->times[ids[i]] > 0 ? takt_candidates_at(c, ids[i]) : NULL;
+        all = all && (k != NULL || c->times[ids[i]] == 0);
+        if (k != NULL)
+            lower(c, s, k);
+        c->times[ids[i]] = k != NULL ? 0 : c->times[ids[i]];
     }
+    for (size_t i = 0; i < c->count && !all; i++)
+        lower(c, s, &c->at[i]);
     for (size_t i = 0; i < count; i++)
         c->times[ids[i]] = 0;
     c->is_sorted = c->has_shares = false;

@@ -12,21 +12,40 @@ static void count(takt_candidates *c, const takt_sampling *s, bool is_end)
     }
 }
 
+static void lower(takt_candidate *k, const takt_sampling *s, uint16_t times)
+{
+    double score = (double)k->score;
+    score = score <= 0 ? score * s->repeat_penalty : score / s->repeat_penalty;
+    score -= times * s->frequency_penalty + s->presence_penalty;
+    k->score = (float)score;
+}
+
+/* Tokens whose candidates are where they are expected; false: some are not, and keep their count.
+ */
+static bool lower_known(takt_candidates *c, const takt_sampling *s)
+{
+    bool all = true;
+    for (size_t i = 0; i < c->history_count; i++) {
+        const int32_t id = c->history[c->history_count - 1 - i];
+        takt_candidate *k = c->times[id] > 0 ? takt_candidates_at(c, id) : NULL;
+        all = all && (k != NULL || c->times[id] == 0);
+        if (k != NULL)
+            lower(k, s, c->times[id]);
+        c->times[id] = k != NULL ? 0 : c->times[id];
+    }
+    return all;
+}
+
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
     if (s->repeat_last_n == 0 ||
         (s->repeat_penalty == 1 && s->frequency_penalty == 0 && s->presence_penalty == 0))
         return;
     count(c, s, false);
-    for (size_t i = 0; i < c->count; i++) {
-        const uint16_t times = c->times[c->at[i].id];
-        double score = (double)c->at[i].score;
-        if (times == 0)
-            continue;
-        score = score <= 0 ? score * s->repeat_penalty : score / s->repeat_penalty;
-        score -= times * s->frequency_penalty + s->presence_penalty;
-        c->at[i].score = (float)score;
-    }
+    const bool all = lower_known(c, s);
+    for (size_t i = 0; i < c->count && !all; i++)
+        if (c->times[c->at[i].id] > 0)
+            lower(&c->at[i], s, c->times[c->at[i].id]);
     count(c, s, true);
     c->is_sorted = c->has_shares = false;
 }

@@ -4,19 +4,44 @@
 
 #include "text/sampler.h"
 
+enum { LANES = 8 };
+
+/* Sums of finite scores less `mean`, or of their squares, and how many there are. There are several
+ * partial sums, since a single one would wait for each addition. */
+typedef struct sums {
+    double at[LANES];
+    size_t count;
+} sums;
+
+static void add(sums *s, const takt_candidate *k, size_t n, double mean, bool squares)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool is_finite = isfinite(k[i].score);
+        const double x = is_finite ? (double)k[i].score - mean : 0;
+        s->at[i] += squares ? x * x : x;
+        s->count += is_finite;
+    }
+}
+
+static double total(const takt_candidates *c, double mean, bool squares, size_t *count)
+{
+    sums s = {0};
+    double sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= c->count; i += LANES)
+        add(&s, c->at + i, LANES, mean, squares);
+    add(&s, c->at + i, c->count - i, mean, squares);
+    for (size_t k = 0; k < LANES; k++)
+        sum += s.at[k];
+    *count = s.count;
+    return sum;
+}
+
 static double deviation(const takt_candidates *c)
 {
-    double sum = 0, squares = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (isfinite(c->at[i].score)) {
-            sum += (double)c->at[i].score;
-            count++;
-        }
-    const double mean = count > 0 ? sum / (double)count : 0;
-    for (size_t i = 0; i < c->count; i++)
-        if (isfinite(c->at[i].score))
-            squares += ((double)c->at[i].score - mean) * ((double)c->at[i].score - mean);
+    size_t count;
+    const double sum = total(c, 0, false, &count), mean = count > 0 ? sum / (double)count : 0;
+    const double squares = total(c, mean, true, &count);
     return count > 0 ? sqrt(squares / (double)count) : 0;
 }
 
