@@ -6,57 +6,65 @@
 
 enum { LANES = 8 };
 
-/* Sums of finite scores less `mean`, or of their squares, and how many there are. There are several
- * partial sums, since a single one would wait for each addition. */
+/* The best score; of the finite ones, less `pivot`, the sum and that of their squares, and how many
+ * there are. */
 typedef struct sums {
-    double at[LANES];
+    double sum, squares;
     size_t count;
+    float best;
 } sums;
 
-static void add(sums *s, const takt_candidate *k, size_t n, double mean, bool squares)
+/* One pass, which is most of the time, with several partial sums: a single one would wait for each
+ * addition. */
+static sums total(const takt_candidates *c, double pivot)
 {
-    for (size_t i = 0; i < n; i++) {
-        const bool is_finite = isfinite(k[i].score);
-        const double x = is_finite ? (double)k[i].score - mean : 0;
-        s->at[i] += squares ? x * x : x;
-        s->count += is_finite;
-    }
-}
-
-static double total(const takt_candidates *c, double mean, bool squares, size_t *count)
-{
-    sums s = {0};
-    double sum = 0;
-    size_t i = 0;
-    for (; i + LANES <= c->count; i += LANES)
-        add(&s, c->at + i, LANES, mean, squares);
-    add(&s, c->at + i, c->count - i, mean, squares);
+    double sum[LANES] = {0}, squares[LANES] = {0};
+    float best[LANES];
+    size_t count[LANES] = {0};
+    sums all = {.best = -HUGE_VALF};
     for (size_t k = 0; k < LANES; k++)
-        sum += s.at[k];
-    *count = s.count;
-    return sum;
+        best[k] = all.best;
+    for (size_t i = 0; i < c->count; i += LANES) {
+        const size_t n = c->count - i < LANES ? c->count - i : LANES;
+        for (size_t k = 0; k < LANES; k++) {
+            const float x = k < n ? c->at[i + k].score : -HUGE_VALF; /* which is not finite */
+            const bool is_finite = x - x == 0;
+            const double less = is_finite ? (double)x - pivot : 0;
+            sum[k] += less;
+            squares[k] += less * less;
+            count[k] += is_finite;
+            best[k] = x > best[k] ? x : best[k];
+        }
+    }
+    for (size_t k = 0; k < LANES; k++) {
+        all.sum += sum[k];
+        all.squares += squares[k];
+        all.count += count[k];
+        all.best = best[k] > all.best ? best[k] : all.best;
+    }
+    return all;
 }
 
-static double deviation(const takt_candidates *c)
+static double deviation(const sums *all)
 {
-    size_t count;
-    const double sum = total(c, 0, false, &count), mean = count > 0 ? sum / (double)count : 0;
-    const double squares = total(c, mean, true, &count);
-    return count > 0 ? sqrt(squares / (double)count) : 0;
+    const double count = (double)all->count, mean = all->count > 0 ? all->sum / count : 0;
+    const double variance = all->count > 0 ? all->squares / count - mean * mean : 0;
+    return variance > 0 ? sqrt(variance) : 0;
 }
 
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
-    float best = -HUGE_VALF;
     size_t kept = 0;
     if (s->top_n_sigma <= 0 || c->count < 2)
         return;
-    for (size_t i = 0; i < c->count; i++)
-        best = c->at[i].score > best ? c->at[i].score : best;
-    const double least = (double)best - s->top_n_sigma * deviation(c);
-    for (size_t i = 0; i < c->count; i++)
-        if ((double)c->at[i].score >= least)
-            c->at[kept++] = c->at[i];
+    const float first = c->at[0].score;
+    const sums all = total(c, isfinite(first) ? (double)first : 0);
+    const double least = (double)all.best - s->top_n_sigma * deviation(&all);
+    for (size_t i = 0; i < c->count; i++) {
+        const takt_candidate k = c->at[i]; /* without a branch: which ones stay is random */
+        c->at[kept] = k;
+        kept += (double)k.score >= least;
+    }
     c->has_shares = c->has_shares && kept == c->count;
     c->count = kept;
 }
