@@ -212,11 +212,14 @@ def batch(args):
         return SEQUENCES * (long - short) / (wall(model, file, long) - wall(model, file, short))
 
     def theirs(model):
-        answer = subprocess.run([bench, "-m", model, "-c", "2048", "-npp", "32", "-ntg",
-                                 str(long - short), "-npl", str(SEQUENCES), "-t",
-                                 str(args.threads), "--output-format", "jsonl"],
-                                capture_output=True, text=True, check=True)
-        return float(re.findall(r'"speed_tg": *([\d.]+)', answer.stdout)[-1])
+        for _ in range(4): # its table is sometimes lost when it ends
+            answer = subprocess.run([bench, "-m", model, "-c", "2048", "-npp", "32", "-ntg",
+                                     str(long - short), "-npl", str(SEQUENCES), "-t",
+                                     str(args.threads), "--output-format", "jsonl"],
+                                    capture_output=True, text=True, check=True)
+            if found := re.findall(r'"speed_tg": *([\d.]+)', answer.stdout):
+                return float(found[-1])
+        raise peers.Missing("llama-batched-bench prints no table")
     names = {"SmolLM2": peers.smollm2()}
     names.update((name, path) for name, path in peers.models(["100M q8_0", "100M q4_0"])
                  if not args.quick)

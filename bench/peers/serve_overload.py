@@ -17,7 +17,7 @@ import text as peers
 TOKENS, PROMPT = 16, "Once upon a time there was a"
 MALFORMED = ['{"prompt": ', '{"prompt": 5}', '{"prompt": "a", "max_tokens": -3}', "[]", "",
              '{"prompt": "a", "temperature": "hot"}', '{"prompt": ["a", 7.5]}', "\xff\xfe",
-             '{"prompt": "a", "grammar": "root ::="}', '{"messages": []}',
+             '{"prompt": "a", "grammar": "root ::= other"}', '{"messages": []}',
              '{"prompt": "' + "a " * 5000 + '"}']
 
 
