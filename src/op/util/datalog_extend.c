@@ -43,16 +43,30 @@ static bool take_shape(const takt_dl_machine *m, const takt_dl_path *path, shape
     return to->index->of->has_runs && to->head[0] >= 0 && to->head[1] >= 0;
 }
 
-static void add(takt_dl_machine *m, uint32_t first, uint32_t second)
+/* Adds a pair unless it is there; the table is local. */
+static inline void add(takt_dl_machine *m, uint32_t first, uint32_t second)
 {
-    const takt_dl_set *s = &m->set[0];
+    takt_dl_set *s = &m->set[0];
     const uint64_t key = takt_dl_pair(first, second);
+    const size_t mask = s->table_mask, count = s->count;
+    uint64_t *const table = s->table;
     size_t at = takt_dl_place(s, key);
-    for (; s->table[at] != TAKT_DL_EMPTY; at = (at + 1) & s->table_mask)
-        if (s->table[at] == key)
+    for (; table[at] != TAKT_DL_EMPTY; at = (at + 1) & mask)
+        if (table[at] == key)
             return;
-    if (first != TAKT_DL_ABSENT)
-        takt_dl_append(m, &(takt_dl_waiting){.row = {first, second}, .key = key}, at);
+    if (first == TAKT_DL_ABSENT)
+        return;
+    if (count == s->capacity) {
+        m->full.relation = 0;
+        return;
+    }
+    uint32_t *const to = s->own + 2 * count;
+    to[0] = first;
+    to[1] = second;
+    table[at] = key;
+    s->count = count + 1;
+    if (2 * (count + 1 - s->first) > mask && mask < s->mask_limit)
+        takt_dl_grow(s);
 }
 
 /* All pairs of the input that share the value of one pair. */

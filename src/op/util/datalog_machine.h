@@ -174,8 +174,8 @@ void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t
 /* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
  * batch. */
 void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
-/* Writes a new row of a local table into a free slot. */
-void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot);
+/* Doubles the slots of a table. */
+void takt_dl_grow(takt_dl_set *s);
 /* Adds the waiting batch. */
 void takt_dl_flush(takt_dl_machine *m);
 /* An empty table for rows from here on. */

@@ -80,8 +80,7 @@ static void occupy(takt_dl_set *s, size_t slot, uint64_t key, size_t row)
         s->table_row[slot] = (uint32_t)row;
 }
 
-/* Doubles the slots. */
-static void grow(takt_dl_set *s)
+void takt_dl_grow(takt_dl_set *s)
 {
     s->table_mask = 2 * s->table_mask + 1;
     memset(s->table, 0xff, (s->table_mask + 1) * sizeof *s->table);
@@ -92,7 +91,7 @@ static void grow(takt_dl_set *s)
     }
 }
 
-void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
+static void append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
 {
     takt_dl_set *s = &m->set[w->relation];
     if (s->count == s->capacity) {
@@ -105,7 +104,7 @@ void takt_dl_append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
         memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
     occupy(s, slot, w->key, s->count++);
     if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
-        grow(s);
+        takt_dl_grow(s);
 }
 
 /* Adds a pair to a set with bits, at once. */
@@ -128,7 +127,7 @@ static void insert(takt_dl_machine *m, const takt_dl_waiting *w)
     const takt_dl_set *s = &m->set[w->relation];
     const size_t slot = slot_of(s, w->row, w->key, w->at);
     if (s->table[slot] == TAKT_DL_EMPTY)
-        takt_dl_append(m, w, slot);
+        append(m, w, slot);
 }
 
 void takt_dl_flush(takt_dl_machine *m)
