@@ -85,6 +85,24 @@ static uint32_t *dense_rows(takt_world *w, takt_world_set *s)
     return rows;
 }
 
+/* The tensor's own, or a sorted copy: a caller binds tuples in any order. */
+static uint32_t *tuple_rows(takt_world *w, takt_world_set *s)
+{
+    const size_t arity = (size_t)s->predicate->arity, all = (size_t)s->view->dims[0];
+    uint32_t *rows = s->view->data;
+    if (takt_dl_ascends(rows, all, arity)) {
+        while (s->count < all && rows[s->count * arity] != UINT32_MAX)
+            s->count++;
+        return rows;
+    }
+    uint32_t *own = room(w, all, s->predicate->arity), *spare = room(w, all, s->predicate->arity);
+    if (own == NULL || spare == NULL)
+        return NULL;
+    memcpy(own, rows, all * arity * sizeof *own);
+    s->count = takt_dl_sort_unique(&(takt_dl_rows){own, spare, w->counts, all, arity, NULL});
+    return own;
+}
+
 static takt_world_set *rows_of(takt_world *w, const takt_predicate *p)
 {
     takt_world_set *s = &w->sets[p->index];
@@ -101,10 +119,7 @@ static takt_world_set *rows_of(takt_world *w, const takt_predicate *p)
     if (s->view == NULL || s->view->data == NULL) {
         first->rows = room(w, 0, p->arity);
     } else if (p->form == TAKT_FORM_TUPLES) {
-        first->rows = s->view->data;
-        while (s->count < (size_t)s->view->dims[0] &&
-               first->rows[s->count * (size_t)p->arity] != UINT32_MAX)
-            s->count++;
+        first->rows = tuple_rows(w, s);
     } else {
         first->rows = dense_rows(w, s);
     }

@@ -176,6 +176,30 @@ static void closure(takt_model *m, const takt_tensor_view *view, takt_tuples *tu
     takt_plan_destroy(plan);
 }
 
+static int collect(void *user, const char *text, size_t length)
+{
+    strncat(user, text, length);
+    return 0;
+}
+
+/* Proofs look facts up in what was bound. */
+static void proof(takt_model *m, const takt_tensor_view *view)
+{
+    char outputs[64] = "";
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    takt_derivation *d = NULL;
+    EXPECT_OK(ctx, takt_fact_outputs(m, "path(5, 99999)", collect, outputs));
+    if (EXPECT_OK(ctx, takt_plan_create(m, &(takt_plan_options){.outputs = outputs}, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s)) &&
+        EXPECT_OK(ctx, takt_session_bind(s, "e", view)) && EXPECT_OK(ctx, takt_session_run(s)))
+        EXPECT_OK(ctx, takt_fact_prove(m, "path(5, 99999)", s, &d));
+    EXPECT(d != NULL);
+    takt_derivation_free(d);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+}
+
 /* Rows in any order, some of them twice and some empty, are the set of their tuples. */
 static void any_order(void)
 {
@@ -192,6 +216,10 @@ static void any_order(void)
     EXPECT(tuples.count == 6 && memcmp(tuples.entries, want, sizeof want) == 0, "%zu tuples",
            tuples.count);
     takt_tuples_free(ctx, &tuples);
+    EXPECT_OK(ctx, takt_relation_tuples(m, "e", &view, &tuples));
+    EXPECT(tuples.count == 6, "%zu rows", tuples.count);
+    takt_tuples_free(ctx, &tuples);
+    proof(m, &view);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
 }

@@ -65,12 +65,15 @@ static void set_entries(takt_tuple_walk *w, size_t at)
     }
 }
 
-/* The next row of a set, unless it is past the last. */
+/* The next row of a set, unless it is past the last. Empty rows may be anywhere in what a caller
+ * has bound. */
 static bool next_row(takt_tuple_walk *w)
 {
     const size_t arity = (size_t)w->relation->arity;
     const uint32_t *row = (const uint32_t *)w->view->data + w->at * arity;
-    if (w->at == w->count || row[0] == UINT32_MAX)
+    for (; w->at < w->count && row[0] == UINT32_MAX; row += arity)
+        w->at++;
+    if (w->at == w->count)
         return false;
     memcpy(w->entry, row, arity * sizeof *row);
     w->value = 1;
