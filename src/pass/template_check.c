@@ -50,6 +50,8 @@ typedef enum meeting {
     EVERYONE, /* all inputs, aligned at the last axis, are as the result or 1 */
     PRODUCT,  /* a matrix product */
     NORM,     /* of rows of a size that is a number */
+    SAME,     /* as many elements, under other dimensions */
+    JOINED,   /* one axis is the sum of those of the inputs, the others are the same */
 } meeting;
 
 static meeting meeting_of(const takt_op *op)
@@ -60,7 +62,8 @@ static meeting meeting_of(const takt_op *op)
     } some[] = {{&takt_op_transpose, ALONE}, {&takt_op_unsqueeze, ALONE},
                 {&takt_op_softmax, ALONE},   {&takt_op_cast, ALONE},
                 {&takt_op_matmul, PRODUCT},  {&takt_op_layer_norm, NORM},
-                {&takt_op_rms_norm, NORM}};
+                {&takt_op_rms_norm, NORM},   {&takt_op_reshape, SAME},
+                {&takt_op_concat, JOINED},   {&takt_op_broadcast, EVERYONE}};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (some[i].op == op)
             return some[i].is;
@@ -86,6 +89,39 @@ static bool is_product(const takt_graph *g, const takt_node *n)
            meets(g, a, n->type, 2) && meets(g, b, n->type, 2);
 }
 
+static bool count(const takt_graph *g, const takt_type *t, takt_dim *product)
+{
+    bool is_good = true;
+    *product = 1;
+    for (int d = 0; d < t->rank && is_good; d++)
+        is_good = takt_dim_make(g->dims, TAKT_DIM_MUL, *product, t->dim[d], product) == TAKT_OK;
+    return is_good;
+}
+
+static bool is_same(const takt_graph *g, const takt_node *n)
+{
+    takt_dim have, want;
+    return count(g, takt_type_of(g, n->in[0]), &have) && count(g, n->type, &want) &&
+           takt_dim_same(g->dims, have, want);
+}
+
+static bool is_joined(const takt_graph *g, const takt_node *n)
+{
+    const int64_t given = takt_node_int(n, "axis");
+    const int axis = (int)(given < 0 ? given + n->type->rank : given);
+    takt_dim sum = 0;
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        const takt_type *in = takt_type_of(g, n->in[k]);
+        if (in->rank != n->type->rank ||
+            takt_dim_make(g->dims, TAKT_DIM_ADD, sum, in->dim[axis], &sum) != TAKT_OK)
+            return false;
+        for (int d = 0; d < in->rank; d++)
+            if (d != axis && !takt_dim_same(g->dims, in->dim[d], n->type->dim[d]))
+                return false;
+    }
+    return takt_dim_same(g->dims, sum, n->type->dim[axis]);
+}
+
 static bool is_settled(const takt_graph *g, const takt_node *n)
 {
     const meeting way = meeting_of(n->op);
@@ -96,6 +132,8 @@ static bool is_settled(const takt_graph *g, const takt_node *n)
         return is_good && n->in_count == 1;
     if (way == PRODUCT)
         return is_product(g, n);
+    if (way == SAME || way == JOINED)
+        return way == SAME ? is_same(g, n) : is_joined(g, n);
     for (uint32_t k = 0; k < n->in_count && is_good; k++) {
         const takt_type *in = takt_type_of(g, n->in[k]);
         if (way == EVERYONE)
