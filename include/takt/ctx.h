@@ -54,6 +54,11 @@ typedef struct takt_files {
      *  EIO if it is shorter. Both NULL: files are read instead. */
     int (*map)(void *user, takt_file *file, size_t bytes, const void **data);
     void (*unmap)(void *user, const void *data, size_t bytes);
+    /** As create, but only the owner may read or write the file (0600), even where it replaces one
+     *  that others could read. NULL: create is called. */
+    int (*create_private)(void *user, const char *path, takt_file **file);
+    /** Removes a file; ENOENT: there is none. NULL: files are left where they are. */
+    int (*remove)(void *user, const char *path);
 } takt_files;
 
 /** Starting threads; 0 or a positive errno. */

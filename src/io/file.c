@@ -71,10 +71,19 @@ takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t
     return status;
 }
 
-takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
+int takt_create_private(takt_ctx *ctx, const char *path, takt_file **file)
+{
+    const takt_files *files = &ctx->files;
+    return (files->create_private != NULL ? files->create_private : files->create)(files->user,
+                                                                                   path, file);
+}
+
+static takt_status write_as(takt_ctx *ctx, const char *path, const void *bytes, size_t length,
+                            bool is_private)
 {
     takt_file *file;
-    int error = ctx->files.create(ctx->files.user, path, &file);
+    int error = is_private ? takt_create_private(ctx, path, &file)
+                           : ctx->files.create(ctx->files.user, path, &file);
     if (error != 0)
         return takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
     error = ctx->files.write(ctx->files.user, file, bytes, length);
@@ -82,6 +91,16 @@ takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, 
         error = ctx->files.commit(ctx->files.user, file);
     ctx->files.close(ctx->files.user, file);
     return error == 0 ? TAKT_OK : takt_fail_file(ctx, TAKT_E_FILE_WRITE, path, "write", error);
+}
+
+takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
+{
+    return write_as(ctx, path, bytes, length, false);
+}
+
+takt_status takt_write_private(takt_ctx *ctx, const char *path, const void *bytes, size_t length)
+{
+    return write_as(ctx, path, bytes, length, true);
 }
 
 takt_status takt_write_text(takt_ctx *ctx, const char *path, const takt_text *text)

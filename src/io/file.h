@@ -28,6 +28,11 @@ TAKT_INNER TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *p
 /* Replaces `path` by these bytes, or leaves the old file as it was. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
+/* Same for what only the owner may read: texts of users. */
+TAKT_MUST_USE takt_status takt_write_private(takt_ctx *ctx, const char *path, const void *bytes,
+                                             size_t length);
+/* A new file for that, as takt_files.create does it: 0 or an errno. */
+TAKT_MUST_USE int takt_create_private(takt_ctx *ctx, const char *path, takt_file **file);
 /* Same for a text, unless building the text has failed. */
 TAKT_INNER TAKT_MUST_USE takt_status takt_write_text(takt_ctx *ctx, const char *path,
                                                      const takt_text *text);

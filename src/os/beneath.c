@@ -1,4 +1,4 @@
-/* beneath.c - openat2 where the kernel has it, else one component at a time. */
+/* beneath.c - openat2 where the kernel has it, else one component at a time; replaced files. */
 #define _GNU_SOURCE
 #include "os/beneath.h"
 
@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -130,4 +131,25 @@ int takt_os_open_beneath(int dir, const char *name, int allow_links, int *fd)
     if (error == ENOSYS || error == EPERM) /* an old kernel, or a sandbox without openat2 */
         return takt_os_walk_beneath(dir, name, fd);
     return error;
+}
+
+int takt_os_check_target(int dir, const char *name, int *mode)
+{
+    struct stat about;
+    *mode = -1;
+    if (*name == '\0')
+        return EISDIR;
+    if (fstatat(dir, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(about.st_mode))
+        return EISDIR;
+    if (S_ISREG(about.st_mode))
+        *mode = (int)(about.st_mode & 0777);
+    return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ESPIPE;
+}
+
+int takt_os_remove(void *user, const char *path)
+{
+    (void)user;
+    return unlink(path) == 0 ? 0 : errno;
 }

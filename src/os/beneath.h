@@ -10,4 +10,11 @@ int takt_os_open_beneath(int dir, const char *name, int allow_links, int *fd);
 /* The same without links, component by component: for kernels without openat2. */
 int takt_os_walk_beneath(int dir, const char *name, int *fd);
 
+/* An existing file at `name` in folder `dir` may be replaced only if it is a file or a link.
+ * `*mode`: the permissions of such a file, or -1. */
+int takt_os_check_target(int dir, const char *name, int *mode);
+
+/* takt_files.remove */
+int takt_os_remove(void *user, const char *path);
+
 #endif

@@ -126,23 +126,6 @@ static int open_folder(const char *path, int *dir, const char **name)
     return open_retry(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY, dir);
 }
 
-/* An existing target may be replaced only if it is a file or a link. `*mode`: the permissions of
- * such a file, or -1. */
-static int check_target(int dir, const char *name, int *mode)
-{
-    struct stat about;
-    *mode = -1;
-    if (*name == '\0')
-        return EISDIR;
-    if (fstatat(dir, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : errno;
-    if (S_ISDIR(about.st_mode))
-        return EISDIR;
-    if (S_ISREG(about.st_mode))
-        *mode = (int)(about.st_mode & 0777);
-    return S_ISREG(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ESPIPE;
-}
-
 static void make_name(takt_file *f, int attempt)
 {
     snprintf(f->temp, sizeof f->temp, ".takt-%ld-%llx-%d.tmp", (long)getpid(),
@@ -215,16 +198,18 @@ static int set_mode(int fd, int mode)
     return errno;
 }
 
-static int create(void *user, const char *path, takt_file **file)
+/* `mode`: permissions; -1: those of the file that it replaces, or what the system gives. */
+static int create_with(void *user, const char *path, int mode, takt_file **file)
 {
     const char *name;
     takt_file *f = NULL;
-    int dir, mode;
+    int dir, old;
     *file = NULL;
     int error = open_folder(path, &dir, &name);
     if (error != 0)
         return error;
-    error = check_target(dir, name, &mode);
+    error = takt_os_check_target(dir, name, &old);
+    mode = mode < 0 ? old : mode;
     if (error == 0)
         error = new_file(user, name, &f);
     if (error != 0) {
@@ -240,6 +225,16 @@ static int create(void *user, const char *path, takt_file **file)
     else
         *file = f;
     return error;
+}
+
+static int create(void *user, const char *path, takt_file **file)
+{
+    return create_with(user, path, -1, file);
+}
+
+static int create_private(void *user, const char *path, takt_file **file)
+{
+    return create_with(user, path, 0600, file);
 }
 
 static int size_of(void *user, takt_file *file, uint64_t *bytes)
@@ -391,5 +386,7 @@ takt_files takt_os_files(const takt_allocator *memory)
         .user = (void *)(uintptr_t)memory,
         .map = map_file,
         .unmap = unmap_file,
+        .create_private = create_private,
+        .remove = takt_os_remove,
     };
 }

@@ -30,9 +30,21 @@ static takt_status check_place(const takt_server *s, const char *path)
 {
     const takt_files *files = &s->ctx->files;
     takt_file *file = NULL;
-    const int error = files->create(files->user, path, &file);
+    const int error = takt_create_private(s->ctx, path, &file);
     files->close(files->user, file); /* not committed: it disappears */
     return error == 0 ? TAKT_OK : takt_fail_file(s->ctx, TAKT_E_FILE_WRITE, path, "write", error);
+}
+
+/* A damaged file costs its text, not the server: it is told, and replaced when the server ends.
+ * That of another model stops it, for its owner may want to keep it. */
+static takt_status read_text(takt_server *s, takt_slot *slot, const char *path)
+{
+    const takt_status status = takt_generator_load(slot->g, path);
+    if (status == TAKT_OK || takt_last_error_info(s->ctx)->id != TAKT_E_PROMPT_CACHE)
+        return status;
+    takt_log(s->ctx, TAKT_LOG_WARNING, "%s: the text is not used", takt_last_error(s->ctx));
+    takt_generator_reset(slot->g);
+    return TAKT_OK;
 }
 
 takt_status takt_serve_read_kept(takt_server *s)
@@ -48,7 +60,7 @@ takt_status takt_serve_read_kept(takt_server *s)
         if (!is_there(s, path))
             continue;
         takt_slot *slot = &s->slots[s->kv != NULL ? 0 : i];
-        TAKT_TRY(takt_generator_load(slot->g, path));
+        TAKT_TRY(read_text(s, slot, path));
         slot->used = ++s->slot_uses;
         if (s->kv != NULL) /* also a text without tokens has a page */
             TAKT_TRY(takt_kv_release(slot->g));
@@ -70,6 +82,20 @@ static const takt_slot *last_used(const takt_server *s, uint64_t than)
     return found;
 }
 
+/* Files of earlier runs, which had more texts, would be read as the oldest ones. */
+static takt_status remove_from(const takt_server *s, size_t first)
+{
+    const takt_files *files = &s->ctx->files;
+    char path[PATH];
+    for (size_t i = first; i < MOST && files->remove != NULL; i++) {
+        TAKT_TRY(path_of(s, i, path));
+        const int error = files->remove(files->user, path);
+        if (error != 0 && error != ENOENT)
+            return takt_fail_file(s->ctx, TAKT_E_FILE_WRITE, path, "remove", error);
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_serve_write_kept(takt_server *s)
 {
     char path[PATH];
@@ -82,11 +108,11 @@ takt_status takt_serve_write_kept(takt_server *s)
             TAKT_TRY(path_of(s, count++, path));
             TAKT_TRY(takt_generator_save_kept(s->slots[0].g, k, path));
         }
-        return TAKT_OK;
+        return remove_from(s, count);
     }
     for (const takt_slot *slot; (slot = last_used(s, than)) != NULL; than = slot->used) {
         TAKT_TRY(path_of(s, count++, path));
         TAKT_TRY(takt_generator_save(slot->g, path));
     }
-    return TAKT_OK;
+    return remove_from(s, count);
 }

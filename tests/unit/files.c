@@ -234,6 +234,30 @@ static void replaces(void)
     EXPECT(ctx->live_bytes == 0);
 }
 
+static int mode_of(const char *name)
+{
+    struct stat about;
+    return stat(in(name), &about) == 0 ? (int)(about.st_mode & 0777) : -1;
+}
+
+/* What users wrote is for nobody else, also where the file was there and open to all. */
+static void keeps_private(void)
+{
+    takt_file *f;
+    const takt_files *s = &ctx->files;
+    for (int i = 0; i < 2; i++) {
+        EXPECT(s->create_private(s->user, in("outside/own"), &f) == 0 &&
+               s->write(s->user, f, "mine", 4) == 0 && s->commit(s->user, f) == 0);
+        s->close(s->user, f);
+        EXPECT(holds("outside/own", "mine") && mode_of("outside/own") == 0600, "mode %o",
+               (unsigned)mode_of("outside/own"));
+        EXPECT(chmod(in("outside/own"), 0666) == 0);
+    }
+    EXPECT(s->remove(s->user, in("outside/own")) == 0 && mode_of("outside/own") < 0);
+    EXPECT(s->remove(s->user, in("outside/own")) == ENOENT);
+    EXPECT(s->create_private(s->user, in("model"), &f) == EISDIR && f == NULL);
+}
+
 static takt_status save_and_load(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -354,5 +378,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, reads, refuses_kinds, stays_beneath, walks_beneath, replaces, survives_faults,
-          short_disk, in_memory, end)
+TEST_MAIN(begin, reads, refuses_kinds, stays_beneath, walks_beneath, replaces, keeps_private,
+          survives_faults, short_disk, in_memory, end)

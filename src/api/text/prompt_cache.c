@@ -114,7 +114,7 @@ static takt_status save(const source *o, const char *path)
     TAKT_TRY(takt_mem_zero(ctx, bytes, 1, "a prompt cache", &block));
     takt_status status = fill(o, block, bytes);
     if (status == TAKT_OK)
-        status = takt_write_file(ctx, path, block, bytes);
+        status = takt_write_private(ctx, path, block, bytes);
     takt_mem_put(ctx, block, bytes);
     return status;
 }
