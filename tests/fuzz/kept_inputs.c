@@ -4,6 +4,7 @@
  * heap takes the input along. It may also be an earlier input that did the damage. The file is
  * mapped and shared, so it is whole however the process ends. scripts/fuzz-many reads it.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
