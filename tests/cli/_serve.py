@@ -50,7 +50,8 @@ class Server:
         except subprocess.TimeoutExpired:
             self.run.kill()
             code = "killed"
-        expect(code == 0, f"the server exits with {code}: {self.run.stderr.read()}")
+        self.said = self.run.stderr.read()
+        expect(code == 0, f"the server exits with {code}: {self.said}")
 
     def ask(self, method, path, body=None, headers=None):
         link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)

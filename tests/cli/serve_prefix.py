@@ -95,8 +95,7 @@ def on_disk():
         cached = [a["usage"]["prompt_tokens_details"]["cached_tokens"] for a in again]
         full = [a["usage"]["prompt_tokens"] - 1 for a in again]
         expect(sum(c == f for c, f in zip(cached, full)) == 1, f"{more}: {cached} of {full}")
-        said = server.run.stderr.read()
-        expect("checksum is wrong: the text is not used" in said, said)
+        expect("checksum is wrong: the text is not used" in server.said, server.said)
         for number in range(2):
             mode = os.stat(f"{kept}.{number}").st_mode & 0o777
             expect(mode == 0o600, f"{kept}.{number}: {mode:o}")

@@ -108,9 +108,10 @@ static takt_file *printed(tool_reads *r)
     return (takt_file *)(void *)r;
 }
 
-static int create(void *user, const char *path, takt_file **file)
+typedef int create_fn(void *user, const char *path, takt_file **file);
+
+static int create_by(tool_reads *r, create_fn *inner, const char *path, takt_file **file)
 {
-    tool_reads *r = user;
     struct stat about;
     *file = NULL;
     if (strcmp(path, TOOL_STDOUT) == 0) {
@@ -121,7 +122,25 @@ static int create(void *user, const char *path, takt_file **file)
         snprintf(r->refused, sizeof r->refused, "%s", path);
         return EEXIST;
     }
-    return r->inner.create(r->inner.user, path, file);
+    return inner(r->inner.user, path, file);
+}
+
+static int create(void *user, const char *path, takt_file **file)
+{
+    tool_reads *r = user;
+    return create_by(r, r->inner.create, path, file);
+}
+
+static int create_private(void *user, const char *path, takt_file **file)
+{
+    tool_reads *r = user;
+    return create_by(r, r->inner.create_private, path, file);
+}
+
+static int remove_file(void *user, const char *path)
+{
+    const tool_reads *r = user;
+    return r->inner.remove(r->inner.user, path);
 }
 
 static int size_of(void *user, takt_file *file, uint64_t *bytes)
@@ -255,7 +274,9 @@ static bool begin(takt_tool *t)
                             .close = close_file,
                             .user = r,
                             .map = r->inner.map != NULL ? map_file : NULL,
-                            .unmap = r->inner.unmap != NULL ? unmap_file : NULL};
+                            .unmap = r->inner.unmap != NULL ? unmap_file : NULL,
+                            .create_private = create_private,
+                            .remove = remove_file};
     r->watcher = t;
     t->reads = r;
     return true;

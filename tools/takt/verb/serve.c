@@ -66,7 +66,10 @@ static int serve(takt_tool *t, const job *j, const char *const *models)
 {
     takt_server *server;
     tool_signals before;
-    int code = tool_finish(t, takt_server_open(t->ctx, models, t->arg_count, &j->options, &server));
+    tool_notes_begin(t); /* kept prompts that are damaged */
+    const takt_status status = takt_server_open(t->ctx, models, t->arg_count, &j->options, &server);
+    tool_notes_end(t, status == TAKT_OK);
+    int code = tool_finish(t, status);
     if (code != TAKT_EXIT_OK)
         return code;
     running = server;
