@@ -1,4 +1,5 @@
 """test_ort.py - scripts for onnxruntime: the same names, the same shapes of things."""
+import json
 import os
 import pathlib
 import subprocess
@@ -201,6 +202,14 @@ class Runtime(unittest.TestCase):
         options.add_free_dimension_override_by_name("h", 1)
         with self.assertRaises(ort.Error):
             ort.InferenceSession(text, options)
+
+    def test_few_plans_for_many_sizes(self):
+        s = ort.InferenceSession(b"model m(x: f32[n, 3]) { return y = softmax(softmax(x * 2.0)) }")
+        arenas = set()
+        for n in range(1, 201):
+            self.assertEqual(s.run(None, {"x": ort.zeros((n, 3))})[0].shape, (n, 3))
+            arenas.add(json.loads(s._report(True))["memory"]["planned"])
+        self.assertLessEqual(len(arenas), 9)  # 1, 2, 4, ... 256
 
     def test_a_model_of_one_size_is_not_kept(self):
         s = ort.InferenceSession(b"model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = x * 2 }")
