@@ -5,12 +5,14 @@
 # all weights of a model is waited for.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
-set(for_size grad io lang measure op pass serve shrink stats text/grammar text/jinja train)
+set(for_size backend/cuda grad io lang measure op pass serve shrink stats text/grammar text/jinja
+    train)
 list(JOIN for_size "|" for_size)
+set(reports "logic/(datalog_|formula_text|proof_check)|verify/(certificate|diff_|vnnlib_)")
 foreach(file IN LISTS takt_sources)
   if(file MATCHES "(^|/)src/pass/magnitude.c$")
     continue()
-  elseif(file MATCHES "(^|/)src/(${for_size})/")
+  elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
   elseif(file MATCHES "(^|/)src/(api|base|interp|ir|os|plan|text)/|/kernel/.*_scalar.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
