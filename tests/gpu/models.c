@@ -123,7 +123,7 @@ static double kernels_us(const takt_session *s, size_t *nodes, size_t *host)
     return *nodes > 0 ? caller_us(all, *nodes) : 0;
 }
 
-/* Every kernel by itself, its blocks, and the k of products. */
+/* Every kernel by itself, its blocks, and the sizes of products that are cut into tiles. */
 static void print_nodes(const takt_session *s)
 {
     takt_cuda_part *p = s->parts[1];
@@ -131,7 +131,7 @@ static void print_nodes(const takt_session *s)
     for (size_t i = 0; p != NULL && i < s->plan->step_count; i++)
         for (size_t k = 0; k < p->steps[i].count; k++) {
             takt_cuda_launch *l = &p->steps[i].calls[k].launch;
-            const takt_cuda_gemm *g = l->is_product ? &l->args.gemm : NULL;
+            const takt_cuda_gemm *g = l->is_heavy ? &l->args.gemm : NULL;
             const double us = device_us(&l, 1);
             sum += us;
             printf("  %-24s %8.2f us  %5u x %u x %u of %4u  %ux%ux%u\n", l->kernel + 10, us,

@@ -23,16 +23,10 @@ static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
     for (size_t k = 0; k < p->steps[index].count && result == TAKT_CU_OK; k++) {
         takt_cuda_call *c = &p->steps[index].calls[k];
         void *parameters[1];
-        const takt_cuda_gemm before = c->launch.args.gemm;
-        const uint32_t shared_bytes = c->launch.shared_bytes;
+        const uint32_t shared_bytes = c->launch.shared_bytes; /* which may be more than it needs */
         c->launch = own->launches[k];
         c->launch.shared_bytes = shared_bytes;
         takt_cuda_resolve(p, s, c);
-        if (c->launch.is_product) {
-            c->launch.args.gemm.ahead = before.ahead;
-            c->launch.args.gemm.ahead_lines = before.ahead_lines;
-            c->launch.args.gemm.ahead_step = before.ahead_step;
-        }
         const takt_cu_kernel_node node = takt_cuda_node_of(c, parameters);
         if (g->exec != NULL)
             result = p->cuda->driver.exec_kernel(g->exec, c->node, &node);

@@ -128,7 +128,7 @@ static void keep_apart(const takt_cuda *c, takt_cuda_launch *l)
 
 static takt_status set_calls(takt_cuda_part *p)
 {
-    takt_cuda_call *next = p->calls, *product = NULL;
+    takt_cuda_call *next = p->calls;
     size_t tickets = 0;
     for (size_t i = 0; i < p->plan->step_count; i++) {
         const takt_step *s = &p->plan->steps[i];
@@ -144,11 +144,6 @@ static takt_status set_calls(takt_cuda_part *p)
             tickets += next->launch.tickets;
             takt_cuda_resolve(p, s, next);
             TAKT_TRY(takt_cuda_function(p->cuda, &next->launch, &p->ctx->error, &next->function));
-            if (!next->launch.is_product)
-                continue;
-            if (product != NULL)
-                takt_cuda_fetch_ahead(&product->launch, &next->launch);
-            product = next;
         }
     }
     p->done.launch = (takt_cuda_launch){.kernel = "takt_cuda_done",

@@ -12,8 +12,8 @@
 enum { MASK = 3, LENGTH = 4, KEYS_MOST = 48 << 10, SLICES_MOST = 512 };
 enum {
     SCORES_NEAR = 48 << 20,  /* bytes that stay in the device's cache */
-    SCORES_MOST = 512 << 20, /* of longer sequences, so that weights times v fills the device */
-    TILES = 256,             /* of 128 x 128: two on each multiprocessor */
+    SCORES_MOST = 256 << 20, /* of longer sequences, so that weights times v fills the device */
+    TILES = 128,             /* of 128 x 128: one on each multiprocessor */
     TURN_QUERIES = 512       /* this many read k often enough that it is transposed first */
 };
 

@@ -163,14 +163,11 @@ typedef struct takt_cuda_gemm {
     uint32_t adds_zero; /* to the last chunk: the bits of k that zeros follow */
     uint32_t image;     /* floats of one image */
     uint32_t keeps_b;   /* no kernel writes B: it is read before earlier kernels have ended */
-    /* Weights of the next product, which this one brings to the cache; threads of all blocks. */
-    uint32_t ahead_lines, ahead_step;
-    const char *ahead;
 } takt_cuda_gemm;
 
 /* ---- attention: rows_f32_cuda_weigh.cu ---- */
 
-enum { TAKT_CUDA_WEIGH_THREADS = 256, TAKT_CUDA_TURN_SIDE = 32 };
+enum { TAKT_CUDA_WEIGH_THREADS = 256 };
 
 /* scores[plane][query][key] become weights: times scale, plus the mask, softmax over the keys that
  * a query sees; 0 for the others. A plane is a head of a sequence, `first` the first one's number.
@@ -182,15 +179,6 @@ typedef struct takt_cuda_weigh {
     uint32_t first, heads, queries, keys, is_causal;
     float scale;
 } takt_cuda_weigh;
-
-/* dst[plane][col][row] = src[plane][row][col]: keys as columns, so that products read neighbours.
- * Plane p = (p / inner, p % inner) of src. */
-typedef struct takt_cuda_turn {
-    float *dst;
-    const float *src;
-    int64_t src_row, src_outer, src_inner;
-    uint32_t rows, cols, inner;
-} takt_cuda_turn;
 
 /* Attention with lengths, or over a cache of fewer bits: a block has a query of a head. */
 typedef struct takt_cuda_attend {

@@ -34,7 +34,6 @@
  *   take(word), give(word)       a lock without waiting: whether it was free; frees it
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
- *   fetch(p)                     128 bytes to the device's cache, for a kernel that comes later
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -197,11 +196,6 @@ DEVICE void copy_async_one(void *shared, const void *global)
 #endif
 }
 
-DEVICE void fetch(const void *p)
-{
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
-
 /* Ends a batch of copies. */
 DEVICE void copy_end(void)
 {
@@ -284,11 +278,6 @@ typedef struct pair {
 DEVICE void least(uint64_t *word, uint64_t value)
 {
     *word = value < *word ? value : *word;
-}
-
-DEVICE void fetch(const void *p)
-{
-    (void)p;
 }
 
 DEVICE void publish(void) {}

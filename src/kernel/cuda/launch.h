@@ -15,6 +15,7 @@
 #include "kernel/cuda/args_block.h"
 #include "kernel/cuda/args_pool.h"
 #include "kernel/cuda/args_semiring.h"
+#include "kernel/cuda/args_turn.h"
 
 typedef struct takt_cuda_launch {
     const char *kernel;
@@ -22,7 +23,6 @@ typedef struct takt_cuda_launch {
     uint32_t tickets; /* words that are 0 before the first run, and after each */
     bool is_together; /* blocks wait for each other: all must be on the device at once */
     bool is_heavy;    /* a block keeps a multiprocessor busy: two on one take twice as long */
-    bool is_product;  /* args.gemm */
     size_t arg_bytes;
     union {
         takt_cuda_map map;
@@ -135,8 +135,5 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
                                            uint32_t processors, size_t way);
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l);
-/* Lets a product bring the constant B of the one that comes next to the cache; nothing for launches
- * that are not such products. */
-void takt_cuda_fetch_ahead(takt_cuda_launch *l, const takt_cuda_launch *next);
 
 #endif

@@ -79,11 +79,8 @@ static void launch_few(const takt_cuda_gemm *g, uint32_t batches, takt_cuda_laun
                             .grid = {blocks_of(g->n, COLS), 1, batches},
                             .threads = few_warps(g) * COLS,
                             .shared_bytes = (uint32_t)few_bytes(g),
-                            .is_product = true,
                             .arg_bytes = sizeof *g};
     l->args.gemm = *g;
-    l->args.gemm.pieces = 1;
-    l->args.gemm.tiles = l->grid[0];
 }
 
 /* ---- tiles ---- */
@@ -179,7 +176,6 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
                             .grid = {(uint32_t)tiles_of(g, t), 1, batches * pieces},
                             .threads = t->threads,
                             .is_heavy = true,
-                            .is_product = true,
                             .arg_bytes = sizeof *g};
     l->shared_bytes = (t->stages * stage + t->keeps * t->rows * t->cols) * (uint32_t)sizeof(float);
     l->args.gemm = *g;
@@ -188,29 +184,4 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     l->args.gemm.partial = pieces > 1 ? scratch : NULL;
     l->args.gemm.tickets = pieces > 1 ? tickets : NULL;
     l->tickets = p->tickets;
-}
-
-/* ---- weights of the next product ---- */
-
-/* Bytes from the first element of B to the last. */
-static uint64_t b_bytes(const takt_cuda_launch *l)
-{
-    const takt_cuda_gemm *g = &l->args.gemm;
-    const int64_t batches = l->grid[2] / (g->pieces > 0 ? g->pieces : 1);
-    const int64_t inner = g->inner > 0 && g->inner < batches ? g->inner : batches;
-    const int64_t outer = inner > 0 ? (batches + inner - 1) / inner : 0;
-    const int64_t last = (int64_t)(g->k - 1) * g->b_row + (int64_t)(g->n - 1) * g->b_col +
-                         (inner - 1) * g->b_inner + (outer - 1) * g->b_outer;
-    return g->k > 0 && g->n > 0 && batches > 0 ? (uint64_t)(last + 1) * sizeof(float) : 0;
-}
-
-void takt_cuda_fetch_ahead(takt_cuda_launch *l, const takt_cuda_launch *next)
-{
-    enum { LINE = 128, MOST = 24 << 20 /* bytes: half of a large device's cache */ };
-    if (!l->is_product || !next->is_product || !next->args.gemm.keeps_b)
-        return;
-    const uint64_t bytes = b_bytes(next);
-    l->args.gemm.ahead = (const char *)next->args.gemm.b;
-    l->args.gemm.ahead_lines = bytes > MOST ? 0 : (uint32_t)((bytes + LINE - 1) / LINE);
-    l->args.gemm.ahead_step = l->grid[0] * l->grid[1] * l->grid[2] * l->threads;
 }

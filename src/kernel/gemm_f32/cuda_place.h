@@ -67,14 +67,6 @@ DEVICE bool is_a_by_quads(const takt_cuda_gemm *g, const float *a)
     return g->is_conv ? (g->channels | g->pixel) % 4 == 0 : g->a_col == 1 && g->a_row % 4 == 0;
 }
 
-/* Weights of the next product come to the cache while this one computes: all weights of a model may
- * be more than it holds. */
-DEVICE void fetch_ahead(const takt_cuda_gemm *g SELF_PARAMETER)
-{
-    uint32_t i = (BLOCK_Z * g->tiles + BLOCK_X) * LANES + LANE;
-    ROLL for (; i < g->ahead_lines; i += g->ahead_step) fetch(g->ahead + (uint64_t)i * 128);
-}
-
 /* ---- A of a convolution ---- */
 
 typedef struct tap {

@@ -13,6 +13,16 @@ typedef struct column {
     uint32_t depth;
 } column;
 
+/* What rows of a column share; `bias` is its place. */
+DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
+{
+    channel_end c;
+    c.bias = e->bias != NULL ? e->bias[bias] : 0.0f;
+    c.low = e->low != NULL ? *e->low : 0.0f;
+    c.high = e->high != NULL ? *e->high : 0.0f;
+    return c;
+}
+
 #define ROWS 1
 #define AT_ONCE 32
 #define NAMED(name) name##_row

@@ -3,6 +3,7 @@
  * A block has a query of a head. Maximum and sum are exact, over the keys that the query sees, in the
  * order of rows/rows.h; nothing is rescaled.
  */
+#include "kernel/cuda/args_turn.h"
 #include "kernel/rows_f32/cuda_block.h"
 
 /* Keys that a query sees. */
