@@ -180,6 +180,11 @@ TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *
 TAKT_MUST_USE takt_status takt_planner_child_away(takt_planner *p, const takt_graph *g,
                                                   takt_plan **child);
 
+/* Memory of the host that belongs to steps of a device, in bytes. */
+typedef struct takt_host_memory {
+    uint64_t pinned, bodies; /* bodies: of If, Loop and Scan */
+} takt_host_memory;
+
 /* Only name, supports and compile are required. */
 struct takt_backend {
     const char *name, *summary; /* "plain": for --backend; a line for `takt backends` */
@@ -242,6 +247,8 @@ struct takt_backend {
     /* The performance of the device that open() found, measured now, in well under a second;
      * returns the number of rates, at most TAKT_DEVICE_RATES. Absent: unknown. */
     size_t (*rates)(void *state, takt_device_rate *rates);
+    /* Adds what a session of the plan takes of the host for steps of `space`. Absent: nothing. */
+    void (*host_memory)(const takt_plan *plan, takt_space space, takt_host_memory *h);
 };
 
 #endif

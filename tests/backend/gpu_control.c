@@ -6,7 +6,6 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
-#include "backend/cuda/session.h"
 #include "test.h"
 #include "util/gpu.h"
 #include "util/inject.h"
@@ -87,9 +86,9 @@ static void read_outcome(takt_ctx *ctx, const takt_plan *plan, takt_session *s, 
 /* `takt plan` states what is pinned before it is. */
 static void expect_stated(const takt_plan *plan)
 {
-    takt_cuda_host h = {0, 0};
+    takt_host_memory h = {0, 0};
     for (size_t i = 1; i < plan->space_count; i++)
-        takt_cuda_host_memory(plan, (takt_space)i, &h);
+        plan->space[i].backend->host_memory(plan, (takt_space)i, &h);
     EXPECT(h.pinned == gpu_count().pinned_bytes && h.bodies > 0,
            "%llu bytes pinned, the plan has %llu, and %llu of bodies",
            (unsigned long long)gpu_count().pinned_bytes, (unsigned long long)h.pinned,

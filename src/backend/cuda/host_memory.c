@@ -8,7 +8,7 @@ static uint64_t rounded(uint64_t bytes)
     return (bytes + TAKT_CUDA_PINNED - 1) / TAKT_CUDA_PINNED * TAKT_CUDA_PINNED;
 }
 
-static void add_body(const takt_cuda_body *b, takt_cuda_host *h)
+static void add_body(const takt_cuda_body *b, takt_host_memory *h)
 {
     for (size_t i = 0; i < b->plan_count; i++) {
         const takt_plan *child = b->plans[i];
@@ -18,7 +18,7 @@ static void add_body(const takt_cuda_body *b, takt_cuda_host *h)
     }
 }
 
-void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_cuda_host *h)
+void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_host_memory *h)
 {
     uint64_t faults = 0;
     h->pinned += TAKT_CUDA_HEAD;

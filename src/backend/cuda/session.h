@@ -3,10 +3,9 @@
 #define TAKT_BACKEND_CUDA_SESSION_H
 
 #include "backend/cuda/device.h"
-#include "base/inner.h"
 
-TAKT_INNER takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
-                                              unsigned char *arena, void **part);
+takt_status takt_cuda_session_open(void *state, const takt_plan *plan, void *const *base,
+                                   unsigned char *arena, void **part);
 void takt_cuda_session_close(void *part);
 takt_status takt_cuda_session_bind(void *part, size_t step, bool is_away);
 takt_status takt_cuda_session_stream(void *part, void *stream);
@@ -15,10 +14,6 @@ takt_status takt_cuda_enqueue(void *part, const takt_execution *x, const takt_se
 takt_status takt_cuda_wait(void *part, const takt_execution *x, const takt_segment *g,
                            size_t *step);
 
-/* What a session of the plan takes on the host for steps of a device, added to `*h`. */
-typedef struct takt_cuda_host {
-    uint64_t pinned, bodies; /* bodies: of If, Loop and Scan */
-} takt_cuda_host;
-TAKT_INNER void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_cuda_host *h);
+void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_host_memory *h);
 
 #endif

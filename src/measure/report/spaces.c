@@ -1,5 +1,4 @@
 /* spaces.c - for a plan in several memories: its segments, copies, and what each needs. */
-#include "backend/cuda/session.h"
 #include "measure/report/report.h"
 #include "plan/backend.h"
 #include "plan/finish.h"
@@ -83,16 +82,16 @@ static void segments_json(takt_report *r, const takt_plan *plan)
     takt_json_close(&r->json, ']');
 }
 
-/* Of the host, for sessions of the one device that takes some. */
-static takt_cuda_host host_of(const takt_plan *plan, size_t space)
+static takt_host_memory host_of(const takt_plan *plan, size_t space)
 {
-    takt_cuda_host h = {0, 0};
-    if (plan->space[space].backend->session_open == takt_cuda_session_open)
-        takt_cuda_host_memory(plan, (takt_space)space, &h);
+    const takt_backend *backend = plan->space[space].backend;
+    takt_host_memory h = {0, 0};
+    if (backend->host_memory != NULL)
+        backend->host_memory(plan, (takt_space)space, &h);
     return h;
 }
 
-static void memory_text(takt_report *r, const takt_plan_space *s, takt_cuda_host h)
+static void memory_text(takt_report *r, const takt_plan_space *s, takt_host_memory h)
 {
     char figure[TAKT_FIGURE_TEXT];
     takt_text_add(&r->text, "memory of %s: constants %s, ", s->backend->name,
@@ -113,7 +112,7 @@ static void memory_text(takt_report *r, const takt_plan_space *s, takt_cuda_host
     takt_text_add(&r->text, "%s", h.pinned > 0 ? "\n" : "");
 }
 
-static void memory_json(takt_report *r, const takt_plan_space *s, takt_cuda_host h)
+static void memory_json(takt_report *r, const takt_plan_space *s, takt_host_memory h)
 {
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "name", s->backend->name);
