@@ -181,12 +181,21 @@ def encoders(folder, threads):
     yield "torch", by_torch
     import onnxruntime
     path = os.path.join(peers.OUT, "minilm.onnx")
+    names = ["input_ids", "attention_mask", "token_type_ids"]
+
+    class Hidden(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.all = model.requires_grad_(False)
+
+        def forward(self, ids, mask, types):
+            return self.all(input_ids=ids, attention_mask=mask,
+                            token_type_ids=types).last_hidden_state
     if not os.path.exists(path):
         x = split(["a b", "c"], padding=True, return_tensors="pt")
-        names = ["input_ids", "attention_mask", "token_type_ids"]
         with torch.inference_mode():
-            torch.onnx.export(model, tuple(x[n] for n in names), path, input_names=names,
-                              output_names=["y", "pooled"], dynamo=False,
+            torch.onnx.export(Hidden().eval(), tuple(x[n] for n in names), path, input_names=names,
+                              output_names=["y"], dynamo=False,
                               dynamic_axes={n: {0: "b", 1: "s"} for n in [*names, "y"]})
     how = onnxruntime.SessionOptions()
     how.intra_op_num_threads = threads
