@@ -25,7 +25,7 @@ static void add(writer *w, const char *format, ...)
     va_end(args);
 }
 
-static void write_weights(writer *w, int layer, bool is_changed, bool is_turned)
+static void write_weights(writer *w, int layer, bool is_changed, bool is_transposed)
 {
     double at[SIZE][SIZE];
     takt_random r = {.state = (uint64_t)layer + 77};
@@ -36,7 +36,7 @@ static void write_weights(writer *w, int layer, bool is_changed, bool is_turned)
     add(w, "constant(f32[%d, %d], [", SIZE, SIZE);
     for (int i = 0; i < SIZE * SIZE; i++)
         add(w, "%s%.6f", i > 0 ? ", " : "",
-            is_turned ? at[i % SIZE][i / SIZE] : at[i / SIZE][i % SIZE]);
+            is_transposed ? at[i % SIZE][i / SIZE] : at[i / SIZE][i % SIZE]);
     add(w, "])");
 }
 

@@ -14,14 +14,14 @@ enum {
     SCORES_NEAR = 48 << 20,  /* bytes that stay in the device's cache */
     SCORES_MOST = 256 << 20, /* of longer sequences, so that weights times v fills the device */
     TILES = 128,             /* of 128 x 128: one on each multiprocessor */
-    TURN_QUERIES = 512       /* this many read k often enough that it is transposed first */
+    TRANSPOSE_QUERIES = 512  /* this many read k often enough that it is transposed first */
 };
 
 typedef struct facts {
     size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
     size_t queries, keys, dim, size;    /* size: of a head of v */
     size_t planes;                      /* heads of k and v whose scores exist at a time */
-    bool is_turned;                     /* k is transposed first */
+    bool is_transposed;                 /* k is transposed first */
     takt_cuda_weigh weigh;
 } facts;
 
@@ -44,7 +44,7 @@ static size_t planes_of(const facts *f)
         return least(1, f->batch * f->shared);
     size_t planes = SCORES_NEAR / each;
     const size_t full = least((TILES + tiles - 1) / tiles, SCORES_MOST / each);
-    planes = f->is_turned && planes < full ? full : planes;
+    planes = f->is_transposed && planes < full ? full : planes;
     return least(planes < 1 ? 1 : planes, f->batch * f->shared);
 }
 
@@ -68,7 +68,7 @@ static facts facts_of(const takt_graph *g, const takt_node *n)
                                 .keys = (uint32_t)f.keys,
                                 .is_causal = takt_node_int(n, "causal") != 0,
                                 .scale = (float)factor};
-    f.is_turned = f.queries >= TURN_QUERIES;
+    f.is_transposed = f.queries >= TRANSPOSE_QUERIES;
     f.planes = planes_of(&f);
     /* Whole sequences, or some heads of one. */
     if (f.planes >= f.shared && f.shared > 0)
@@ -161,7 +161,7 @@ static uint64_t scores_bytes(const facts *f)
 static uint64_t turned_bytes(const facts *f)
 {
     const uint64_t bytes = (uint64_t)f->planes * f->keys * f->dim * sizeof(float);
-    return f->is_turned ? (bytes + 255) / 256 * 256 : 0;
+    return f->is_transposed ? (bytes + 255) / 256 * 256 : 0;
 }
 
 /* Heads of the slice, in one sequence or in several. */
@@ -184,19 +184,19 @@ static void add_product(const slice *c, takt_cuda_gemm *g)
 }
 
 /* k[key][d] of the slice's heads as [d][key]. */
-static void add_turn(const slice *c)
+static void add_transpose(const slice *c)
 {
     const facts *f = c->f;
     const size_t b = c->first / f->shared, h = c->first % f->shared, kv = f->shared * f->dim;
-    const takt_cuda_turn t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, scores_bytes(f)),
-                              .src = placed(1, b * f->keys * kv + h * f->dim),
-                              .src_row = (int64_t)kv,
-                              .src_outer = (int64_t)(f->keys * kv),
-                              .src_inner = (int64_t)f->dim,
-                              .rows = (uint32_t)f->keys,
-                              .cols = (uint32_t)f->dim,
-                              .inner = inner_of(c)};
-    takt_cuda_launch_turn(&t, (uint32_t)c->count, &c->s->launches[c->s->count++]);
+    const takt_cuda_transpose t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, scores_bytes(f)),
+                                   .src = placed(1, b * f->keys * kv + h * f->dim),
+                                   .src_row = (int64_t)kv,
+                                   .src_outer = (int64_t)(f->keys * kv),
+                                   .src_inner = (int64_t)f->dim,
+                                   .rows = (uint32_t)f->keys,
+                                   .cols = (uint32_t)f->dim,
+                                   .inner = inner_of(c)};
+    takt_cuda_launch_transpose(&t, (uint32_t)c->count, &c->s->launches[c->s->count++]);
 }
 
 static void add_scores(const slice *c)
@@ -221,7 +221,7 @@ static void add_scores(const slice *c)
                         .b_inner = (int64_t)f->dim,
                         .c_outer = (int64_t)(f->heads * plane),
                         .c_inner = (int64_t)(f->group * plane)};
-    if (f->is_turned) {
+    if (f->is_transposed) {
         g.b = takt_cuda_named(TAKT_CUDA_SCRATCH, scores_bytes(f));
         g.b_row = (int64_t)f->keys;
         g.b_col = 1;
@@ -263,8 +263,8 @@ static void add_slice(slice *c)
 {
     const facts *f = c->f;
     const uint32_t planes = (uint32_t)(c->count * f->group);
-    if (f->is_turned)
-        add_turn(c);
+    if (f->is_transposed)
+        add_transpose(c);
     for (c->member = 0; c->member < f->group; c->member++)
         add_scores(c);
     takt_cuda_weigh w = f->weigh;

@@ -163,10 +163,11 @@ void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda
     l->arg_bytes = sizeof *w;
 }
 
-void takt_cuda_launch_turn(const takt_cuda_turn *t, uint32_t planes, takt_cuda_launch *l)
+void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, takt_cuda_launch *l)
 {
-    enum { SIDE = TAKT_CUDA_TURN_SIDE };
-    *l = launch("takt_cuda_turn_f32", blocks_of(t->rows, SIDE) * blocks_of(t->cols, SIDE), 256);
+    enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE };
+    *l =
+        launch("takt_cuda_transpose_f32", blocks_of(t->rows, SIDE) * blocks_of(t->cols, SIDE), 256);
     l->grid[2] = planes;
     l->args.turn = *t;
     l->arg_bytes = sizeof *t;

@@ -15,7 +15,7 @@
 #include "kernel/cuda/args_block.h"
 #include "kernel/cuda/args_pool.h"
 #include "kernel/cuda/args_semiring.h"
-#include "kernel/cuda/args_turn.h"
+#include "kernel/cuda/args_transpose.h"
 
 typedef struct takt_cuda_launch {
     const char *kernel;
@@ -38,7 +38,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_winograd winograd;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
-        takt_cuda_turn turn;
+        takt_cuda_transpose turn;
         takt_cuda_attend attend;
         takt_cuda_pick_args pick;
         takt_cuda_ggml_rows ggml_rows;
@@ -73,7 +73,7 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 /* The transform of x, or of the products to y. */
 void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l);
 void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l);
-void takt_cuda_launch_turn(const takt_cuda_turn *t, uint32_t planes, takt_cuda_launch *l);
+void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);

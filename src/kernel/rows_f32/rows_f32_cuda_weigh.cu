@@ -3,7 +3,7 @@
  * A block has a query of a head. Maximum and sum are exact, over the keys that the query sees, in the
  * order of rows/rows.h; nothing is rescaled.
  */
-#include "kernel/cuda/args_turn.h"
+#include "kernel/cuda/args_transpose.h"
 #include "kernel/rows_f32/cuda_block.h"
 
 /* Keys that a query sees. */
@@ -83,9 +83,9 @@ KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
         scores[i] = i < limit ? r.x[i] * scale : 0.0f;
 }
 
-KERNEL(takt_cuda_turn_f32, takt_cuda_turn, 256)
+KERNEL(takt_cuda_transpose_f32, takt_cuda_transpose, 256)
 {
-    enum { SIDE = TAKT_CUDA_TURN_SIDE, LINE = SIDE + 1 /* columns lie in different banks */ };
+    enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE, LINE = SIDE + 1 /* columns lie in different banks */ };
     SHARED(float, tile, SIDE *LINE);
     const uint32_t across = (ARG.cols + SIDE - 1) / SIDE, step = LANES / SIDE;
     const uint32_t row = BLOCK_X / across * SIDE, col = BLOCK_X % across * SIDE;
