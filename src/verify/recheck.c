@@ -243,6 +243,7 @@ static takt_status run(walk *w)
     if (k->property->center != NULL)
         return takt_fail(k->ctx, TAKT_E_VERIFY_MODEL, "the checker does not know norm 2");
     TAKT_TRY(takt_recheck_read(k));
+    TAKT_TRY(takt_recheck_keep(k));
     if (k->input_count != k->property->input_count || k->output_count != k->property->output_count)
         return takt_fail(k->ctx, TAKT_E_PROPERTY_COUNT, "the property does not fit the model");
     w->proved = takt_arena_array(&k->arena, (TAKT_CERTIFICATE_DEPTH + 1), k->property->case_count);

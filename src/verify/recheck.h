@@ -44,7 +44,15 @@ typedef struct takt_check_node {
     double gamma, share, tiny;
     size_t *from; /* of a maximum: the element whose least value is greatest */
     bool is_read; /* by a function: refinement is useful */
+    /* Of a sum (recheck_keep.c): runs of all elements, [count][TAKT_CHECK_KEPT], or NULL; weights
+     * in the order of its elements, or NULL. */
+    const takt_run *kept;
+    const double *kept_bias, *turned;
+    const unsigned char *kept_count;
+    bool is_straight; /* each element is that of `source` times a factor, plus a constant */
 } takt_check_node;
+
+enum { TAKT_CHECK_KEPT = 2 };
 
 typedef struct takt_recheck {
     takt_ctx *ctx;
@@ -55,6 +63,7 @@ typedef struct takt_recheck {
     takt_arena arena;
     takt_check_node *nodes; /* per node of the graph */
     takt_run *runs;         /* room for those of one element */
+    const takt_run *found;  /* those of the last takt_recheck_runs */
     size_t run_room;
     double slack; /* rounding of this arithmetic, of the magnitudes */
     double *lo, *hi;
@@ -93,7 +102,9 @@ void takt_recheck_beta(takt_recheck *k, const takt_recheck_side *sides, const ta
 /* Constants and kinds of all nodes. */
 TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
 void takt_recheck_release(takt_recheck *k);
-/* The runs that element j of linear node `id` sums, in k->runs, and what is added; of a maximum,
+/* Finds what takt_recheck_runs would find again in every box. */
+TAKT_MUST_USE takt_status takt_recheck_keep(takt_recheck *k);
+/* The runs that element j of linear node `id` sums, in k->found, and what is added; of a maximum,
  * those of its window. */
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
 /* Bounds of all nodes over the box k->lo, k->hi. */

@@ -123,7 +123,7 @@ static void linear_bounds(takt_recheck *k, uint32_t id)
         lo = hi = bias;
         size = fabs(bias);
         for (size_t r = 0; r < runs; r++) {
-            const takt_run *run = &k->runs[r];
+            const takt_run *run = &k->found[r];
             const takt_check_node *x = &k->nodes[run->node];
             for (size_t i = 0; i < run->count; i++) {
                 const double w = run->w != NULL ? run->w[i * run->stride] : run->factor;
@@ -159,16 +159,16 @@ static void max_bounds(takt_recheck *k, uint32_t id)
     for (size_t j = 0; j < c->count; j++) {
         double bias, most = -INFINITY, other = -INFINITY;
         const size_t runs = takt_recheck_runs(k, id, j, &bias);
-        size_t from = runs > 0 ? k->runs[0].first : 0;
+        size_t from = runs > 0 ? k->found[0].first : 0;
         bool is_known = runs > 0;
         for (size_t r = 0; r < runs; r++) {
-            const size_t at = k->runs[r].first;
+            const size_t at = k->found[r].first;
             is_known = is_known && isfinite(x->lo[at]) && isfinite(x->hi[at]);
             most = fmax(most, x->hi[at]);
             from = x->lo[at] > x->lo[from] ? at : from;
         }
         for (size_t r = 0; r < runs; r++)
-            other = k->runs[r].first == from ? other : fmax(other, x->hi[k->runs[r].first]);
+            other = k->found[r].first == from ? other : fmax(other, x->hi[k->found[r].first]);
         const bool is_one = is_known && other <= x->lo[from];
         c->from[j] = from;
         c->low_slope[j] = is_known ? 1 : 0;
@@ -183,33 +183,77 @@ static void max_bounds(takt_recheck *k, uint32_t id)
 
 /* ---- back ---- */
 
-static double through(takt_recheck *k, uint32_t id)
+static void add_scaled(double *restrict to, const double *restrict w, double a, size_t count)
 {
-    takt_check_node *c = &k->nodes[id];
-    double sum = 0, lost = 0;
+    for (size_t i = 0; i < count; i++)
+        to[i] += a * w[i];
+}
+
+/* A bias, or a scale. */
+static double through_straight(takt_recheck *k, takt_check_node *c)
+{
+    double sum = 0, lost = 0, *to = k->nodes[c->source].row;
     for (size_t j = 0; j < c->count; j++) {
         const double a = c->row[j];
         c->row[j] = 0;
         if (a == 0)
             continue;
         lost += fabs(a) * c->error[j];
-        if (c->kind != TAKT_CHECK_LINEAR) {
-            const double slope = a > 0 ? c->low_slope[j] : c->high_slope[j];
-            sum += a * (a > 0 ? c->low_at[j] : c->high_at[j]);
-            k->nodes[c->source].row[c->kind == TAKT_CHECK_MAX ? c->from[j] : j] += a * slope;
+        sum += a * c->kept_bias[j];
+        to[j] += a * c->kept[TAKT_CHECK_KEPT * j].factor;
+    }
+    return sum - lost * MORE;
+}
+
+static double through_function(takt_recheck *k, takt_check_node *c)
+{
+    double sum = 0, lost = 0, *to = k->nodes[c->source].row;
+    for (size_t j = 0; j < c->count; j++) {
+        const double a = c->row[j];
+        c->row[j] = 0;
+        if (a == 0)
             continue;
-        }
+        lost += fabs(a) * c->error[j];
+        sum += a * (a > 0 ? c->low_at[j] : c->high_at[j]);
+        to[c->kind == TAKT_CHECK_MAX ? c->from[j] : j] +=
+            a * (a > 0 ? c->low_slope[j] : c->high_slope[j]);
+    }
+    return sum - lost * MORE;
+}
+
+static double through_sum(takt_recheck *k, uint32_t id)
+{
+    takt_check_node *c = &k->nodes[id];
+    double sum = 0, lost = 0;
+    for (size_t j = 0; j < c->count; j++) {
+        const double a = c->row[j];
         double bias;
+        c->row[j] = 0;
+        if (a == 0)
+            continue;
+        lost += fabs(a) * c->error[j];
         const size_t runs = takt_recheck_runs(k, id, j, &bias);
         sum += a * bias;
         for (size_t r = 0; r < runs; r++) {
-            const takt_run *run = &k->runs[r];
+            const takt_run *run = &k->found[r];
             double *to = k->nodes[run->node].row + run->first;
-            for (size_t i = 0; i < run->count; i++)
-                to[i * run->step] += a * (run->w != NULL ? run->w[i * run->stride] : run->factor);
+            if (run->w != NULL && run->step == 1 && run->stride == 1)
+                add_scaled(to, run->w, a, run->count);
+            else
+                for (size_t i = 0; i < run->count; i++)
+                    to[i * run->step] +=
+                        a * (run->w != NULL ? run->w[i * run->stride] : run->factor);
         }
     }
     return sum - lost * MORE;
+}
+
+static double through(takt_recheck *k, uint32_t id)
+{
+    takt_check_node *c = &k->nodes[id];
+    if (c->kind != TAKT_CHECK_LINEAR)
+        return through_function(k, c);
+    return c->is_straight ? through_straight(k, c) : through_sum(k, id);
 }
 
 double takt_recheck_least(takt_recheck *k, uint32_t id, double constant)

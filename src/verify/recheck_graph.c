@@ -259,12 +259,15 @@ static size_t product(takt_recheck *k, const takt_node *n, size_t j)
         first += at[batch] * stride_of(x, m.a_row);
     if (m.b_column >= 0)
         from += at[y->rank - 1] * stride_of(w, m.b_column);
-    k->runs[0] = (takt_run){.node = n->in[0],
-                            .first = first,
-                            .step = stride_of(x, m.a_inner),
-                            .count = (size_t)x->dim[m.a_inner],
-                            .stride = stride_of(w, m.b_inner),
-                            .w = k->nodes[n->in[1]].known.f + from};
+    const size_t inner = (size_t)x->dim[m.a_inner];
+    const double *turned = k->nodes[n - k->graph->nodes].turned;
+    k->runs[0] =
+        (takt_run){.node = n->in[0],
+                   .first = first,
+                   .step = stride_of(x, m.a_inner),
+                   .count = inner,
+                   .stride = turned != NULL ? 1 : stride_of(w, m.b_inner),
+                   .w = turned != NULL ? turned + from * inner : k->nodes[n->in[1]].known.f + from};
     return 1;
 }
 
@@ -364,7 +367,14 @@ static size_t window(takt_recheck *k, const takt_node *n, size_t j)
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias)
 {
     const takt_node *n = &k->graph->nodes[id];
+    const takt_check_node *c = &k->nodes[id];
+    if (c->kept != NULL) {
+        *bias = c->kept_bias[j];
+        k->found = c->kept + TAKT_CHECK_KEPT * j;
+        return c->kept_count[j];
+    }
     *bias = 0;
+    k->found = k->runs;
     if (n->op == &takt_op_matmul)
         return product(k, n, j);
     if (n->op == &takt_op_conv)
