@@ -88,7 +88,7 @@ def in_torch(path):
             value = used.pop(at)
             if value.shape != shape and value.T.shape == shape:
                 value = value.T
-            parameter.data = torch.from_numpy(numpy.ascontiguousarray(value.reshape(shape)))
+            parameter.data = torch.from_numpy(numpy.array(value.reshape(shape)))
     return parts
 
 

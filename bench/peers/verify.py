@@ -5,7 +5,8 @@ with what auto_LiRPA 0.7.1 gave once (MEASURED). Where it is installed it is tim
 otherwise its rows are skipped and counted. The property is the box with a clause that no bound
 proves, because `alpha` ends as soon as everything is proved. `reached` says whether a row keeps its
 bars: width at most 1.01 times the stored one, milliseconds, the smallest of
-three runs, and 2.5 times auto_LiRPA's speed where it runs."""
+three runs, and 2.5 times auto_LiRPA's speed where it runs. A second table has the seconds of proofs
+and of their checks (--check), which are to take no longer."""
 import gzip
 import json
 import os
@@ -29,6 +30,9 @@ WIDTH, SPEED, ROUNDS = 1.01, 2.5, 3
 # nodes, which scale the image, CROWN gives 1.864 and alpha 0.944 (bench/notes/verify.md).
 MEASURED = {("eran/nets/ffnnSIGMOID__Point_6x200.onnx", "CROWN"): 8.6142,
             ("eran/nets/ffnnSIGMOID__Point_6x200.onnx", "CROWN-Optimized"): 4.2464}
+CHECKED = [("acasxu/ACASXU_run2a_1_7_batch_2000.onnx", "acasxu/prop_2.vnnlib"),
+           ("acasxu/ACASXU_run2a_1_9_batch_2000.onnx", "acasxu/prop_2.vnnlib"),
+           ("acasxu/ACASXU_run2a_1_1_batch_2000.onnx", "acasxu/prop_3.vnnlib")]
 METHODS = (("ibp", "IBP"), ("crown", "CROWN"), ("alpha", "CROWN-Optimized"))
 
 
@@ -94,6 +98,28 @@ def lirpa(net, spec, method):
     return seconds, float((upper - lower).mean())
 
 
+def run_json(*arguments):
+    run = subprocess.run([TOOL, "verify", *arguments, "--threads", "1", "--json"],
+                         capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        sys.exit(f"takt verify {' '.join(arguments)}: {run.stdout}{run.stderr}")
+    return json.loads(run.stdout)["seconds"]
+
+
+def checks():
+    """Seconds of proofs, without their certificates, and of checks; one thread, best of three."""
+    print(f"{'net':44} {'property':18} {'proof s':>9} {'check s':>9} reached")
+    with tempfile.TemporaryDirectory() as folder:
+        proof = os.path.join(folder, "proof.cert")
+        for net, spec in CHECKED:
+            given = (os.path.join(DATA, net), "--property", os.path.join(DATA, spec + ".gz"))
+            times = [(run_json(*given, "--certificate", proof), run_json(*given, "--check", proof))
+                     for _ in range(ROUNDS)]
+            made, checked = (min(column) for column in zip(*times))
+            print(f"{net[-44:]:44} {spec[-18:]:18} {made:9.3f} {checked:9.3f} "
+                  f"{'yes' if checked <= made else 'NO'}", flush=True)
+
+
 def main():
     if not os.path.isdir(DATA):
         print("verify: skipped, no ../shared/data/vnn")
@@ -121,6 +147,7 @@ def main():
                   f"{'yes' if is_reached else 'NO'}", flush=True)
     print(f"{missed} of {len(ROWS) * len(METHODS)} rows below a bar; " +
           (f"{skipped} rows of auto_LiRPA skipped: it is not installed" if skipped else "all ran"))
+    checks()
 
 
 if __name__ == "__main__":
