@@ -3,9 +3,12 @@ import gzip
 import hashlib
 import json
 import os
+import signal
+import subprocess
 import time
 
-from _cli import ROOT, expect, fails, finish, npy, parsed, path, read_npy, succeeds, takt, write
+from _cli import (ROOT, TOOL, expect, fails, finish, npy, parsed, path, read_npy, succeeds, takt,
+                  write)
 
 DATA = os.path.join(os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data")), "vnn")
 ONE = ("--threads", "2")
@@ -139,6 +142,24 @@ counts = parsed("verify", NET, "--data", FLOWERS, "--eps", "0.01", "--json")
 expect(counts == {"samples": 3, "clean": 2, "certified": 1, "attacked": 1}, counts)
 expect("2 have the right class" in succeeds("verify", NET, "--data", FLOWERS, "--eps", "0.01"),
        "in words")
+
+# A sample that Ctrl-C cuts short counts for nothing, and the exit code says that some are missing.
+HARD = write("hard.takt", "model hard(x: f32[1, 24]) seed=3 {\n  h = dense(x, 90, act=relu)\n"
+             "  h = dense(h, 90, act=relu)\n  return dense(dense(h, 90, act=relu), 3)\n}\n")
+ROW = ",".join(str((k * 37 % 64) / 64) for k in range(24))
+MANY = write("many.csv", ",".join(f"c{k}" for k in range(24)) + ",label\n" +
+             "".join(f"{ROW},{k % 3}\n" for k in range(9)))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a child would inherit "ignored"
+for delay in (0.5, 2, 8, 32):  # until it has begun
+    with subprocess.Popen([TOOL, "verify", HARD, "--data", MANY, "--eps", "0.3", "--json", *ONE],
+                          stdout=subprocess.PIPE, text=True) as process:
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=100)[0]
+    if process.returncode >= 0:
+        counts = json.loads(said)
+        expect(process.returncode == 5 and counts["samples"] < 9, f"{process.returncode}: {said}")
+        break
 
 # ---- mistakes ----
 

@@ -30,6 +30,11 @@ static size_t sample_size(const takt_data *data)
     return 0;
 }
 
+static bool is_cancelled(const takt_verify_options *o)
+{
+    return o->is_cancelled != NULL && o->is_cancelled(o->user);
+}
+
 static takt_status one(takt_tool *t, const takt_model *model, const takt_data *data,
                        takt_verify_options *o, uint64_t row, counts *c)
 {
@@ -41,7 +46,8 @@ static takt_status one(takt_tool *t, const takt_model *model, const takt_data *d
         status = takt_data_take(data, "labels", &row, 1, &to);
     if (status == TAKT_OK)
         status = takt_model_verify(model, o, tool_format_of(t), drop, NULL, &s);
-    if (status != TAKT_OK)
+    const bool is_cut = s.verdict == TAKT_PROOF_UNKNOWN && is_cancelled(o);
+    if (status != TAKT_OK || is_cut) /* a sample that was not finished counts for nothing */
         return status;
     const bool is_clean = label >= 0 && s.chosen == (size_t)label;
     c->samples++;
@@ -71,12 +77,12 @@ static int all(takt_tool *t, const takt_model *model, const takt_data *data, tak
     counts c = {0};
     takt_status status = TAKT_OK;
     const uint64_t count = takt_data_count(data);
-    for (uint64_t i = 0; i < count && status == TAKT_OK; i++) {
+    for (uint64_t i = 0; i < count && status == TAKT_OK && !is_cancelled(o); i++)
         status = one(t, model, data, o, i, &c);
-        if (o->is_cancelled != NULL && o->is_cancelled(o->user))
-            break;
-    }
-    return status == TAKT_OK ? report(t, &c) : tool_finish(t, status);
+    if (status != TAKT_OK)
+        return tool_finish(t, status);
+    const int code = report(t, &c);
+    return code == TAKT_EXIT_OK && c.samples < count ? TAKT_EXIT_INCONCLUSIVE : code;
 }
 
 int verify_data(takt_tool *t, const takt_model *model, takt_verify_options *o)
