@@ -286,12 +286,15 @@ def spelled():
 
 
 def newer():
-    """Characters whose normal forms are newer than the library's tables."""
+    """Characters whose normal forms or scripts are newer than the library's tables."""
     marks = [chr(c) for c in range(0x20000) if unicodedata.combining(chr(c)) > 0]
     pairs = [(c, f"a{c}\u0334" if unicodedata.combining(c) > 1 else f"a\u0315{c}") for c in marks]
     form, compatible = normalizers.NFD(), normalizers.NFKD()
     letters = [chr(c) for c in range(0x20000) if not 0xd800 <= c < 0xe000]
-    return ({c for c, text in pairs
+    scripts = pre_tokenizers.UnicodeScripts()
+    return ({c for c in letters if c != " " and unicodedata.category(c) != "Cn" and
+             all(len(scripts.pre_tokenize_str(a + c)) == 1 for a in "a我")} |
+            {c for c, text in pairs
              if form.normalize_str(text) != unicodedata.normalize("NFD", text)} |
             {c for c in letters
              if compatible.normalize_str(c) != unicodedata.normalize("NFKD", c)})
