@@ -170,6 +170,19 @@ static void limit_of_the_model(void)
     takt_model_destroy(m);
 }
 
+/* A request that is refused costs those after it nothing. */
+static void refused_size(void)
+{
+    takt_model *m = load(ctx, table);
+    takt_session *s = open_at(m, "seq=50");
+    EXPECT_STATUS(ctx, takt_session_fit(s, m, "seq=81"), TAKT_ERR_SHAPE);
+    EXPECT_OK(ctx, takt_session_fit(s, m, "seq=51"));
+    EXPECT(s->range != NULL && end_of(s) > 51, "no range for the next size");
+    agree(s, m, "seq=51");
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+}
+
 static void refused(void)
 {
     takt_model *m = load(ctx, memory);
@@ -219,6 +232,7 @@ int main(void)
         first_size_is_the_end();
         limit_of_memory();
         limit_of_the_model();
+        refused_size();
         refused();
         const takt_sweep_report r = takt_sweep_some(scenario, NULL, TAKT_INJECT_MEMORY, 200);
         EXPECT(r.is_good && r.runs > 50, "%s", r.message);

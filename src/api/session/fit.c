@@ -121,14 +121,18 @@ takt_status takt_session_fit(takt_session *s, const takt_model *model, const cha
     TAKT_NEED(NULL, s);
     takt_arena arena;
     takt_size_range *ranges;
+    takt_status made = TAKT_OK;
     takt_arena_init(&arena, s->ctx);
     if (read(s, sizes, &arena, &ranges)) {
         const takt_error before = s->ctx->error, own = s->error;
-        const takt_status status = make_range(s, model, sizes, &arena);
-        s->has_no_range = status != TAKT_OK && status != TAKT_ERR_MEMORY;
+        made = make_range(s, model, sizes, &arena);
         s->ctx->error = before;
         s->error = own;
     }
     takt_arena_deinit(&arena);
-    return takt_session_reshape(s, model, sizes);
+    const takt_status status = takt_session_reshape(s, model, sizes);
+    /* A size that is refused alone, too, says nothing about ranges for others. */
+    if (status == TAKT_OK && made != TAKT_OK && made != TAKT_ERR_MEMORY)
+        s->has_no_range = true;
+    return status;
 }
