@@ -82,10 +82,15 @@ bool session_resize(session_object *o, PyObject *sizes, bool grows)
         PyThreadState *state = owner_enter(o->owner);
         status = (grows ? takt_session_fit : takt_session_reshape)(o->s, model, words);
         owner_leave(o->owner, state, status, &error);
-        if (status != TAKT_OK)
-            raise_error(&error);
     }
     Py_XDECREF(text);
+    if (words != NULL && status != TAKT_OK) {
+        /* It may have the range without the size: descriptions of the plan before are gone. */
+        o->is_dirty = true;
+        session_forget(o);
+        if (session_refresh(o))
+            raise_error(&error);
+    }
     if (status != TAKT_OK)
         return false;
     Py_INCREF(sizes);

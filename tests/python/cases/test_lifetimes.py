@@ -19,6 +19,19 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+class Sizes(unittest.TestCase):
+    def test_a_refused_size_leaves_a_session_usable(self):
+        compiled = takt.compile(takt.loads(
+            "model m(x: f32[n, 8]) {\n"
+            "  return y = x + reduce_sum(op.iota(shape=[n - 5], dtype=f32, axis=0))\n}"), n=50)
+        want = bytes(compiled(takt.zeros((50, 8))))
+        for _ in range(2):  # the range is made, and then its sizes are refused
+            with self.assertRaises(takt.ShapeError):
+                compiled(takt.zeros((4, 8)))
+            self.assertEqual(bytes(compiled(takt.zeros((50, 8)))), want)
+            self.assertEqual(compiled(takt.zeros((20, 8))).shape, (20, 8))
+
+
 class Callbacks(unittest.TestCase):
     def test_exceptions_come_out(self):
         for name, shrink in SHRINKS.items():
