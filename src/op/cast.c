@@ -1,7 +1,8 @@
 /* cast.c - conversion of the element type.
  *
  * Between floats: rounded half-even; f8 saturates or overflows as requested. Float to integer:
- * truncates and saturates, NaN gives 0. Integer to integer: wraps. To bool: not zero.
+ * truncates and saturates, NaN gives 0. Integer to integer: wraps; to float: rounded once. To bool:
+ * not zero.
  */
 #include "base/half.h"
 #include "op/ops.h"
@@ -38,6 +39,17 @@ static int64_t float_to_int(takt_dtype to, double value)
     return to == TAKT_BOOL ? value != 0 : takt_dtype_from_double(to, value);
 }
 
+/* Bits that a double has no room for become one, so that a narrower float is rounded once. */
+static double int_to_double(takt_dtype from, takt_dtype to, int64_t value)
+{
+    const bool is_negative = from != TAKT_U64 && value < 0;
+    const uint64_t low = 0x7ff, size = is_negative ? 0 - (uint64_t)value : (uint64_t)value;
+    if (to == TAKT_F64 || size >> 53 == 0)
+        return takt_dtype_to_double(from, value);
+    const double kept = (double)((size & ~low) | ((size & low) != 0 ? low + 1 : 0));
+    return is_negative ? -kept : kept;
+}
+
 static takt_status eval(takt_eval *e)
 {
     const takt_array *x = &e->in[0];
@@ -45,7 +57,8 @@ static takt_status eval(takt_eval *e)
     const bool saturate = e->attr[SATURATE].boolean;
     for (size_t i = 0; i < out->count && !takt_eval_stops(e, 1); i++) {
         if (out->f != NULL) {
-            const double value = x->f != NULL ? x->f[i] : takt_dtype_to_double(x->dtype, x->i[i]);
+            const double value =
+                x->f != NULL ? x->f[i] : int_to_double(x->dtype, out->dtype, x->i[i]);
             out->f[i] = float_to_float(out->dtype, value, saturate);
         } else {
             out->i[i] = x->f != NULL ? float_to_int(out->dtype, x->f[i])

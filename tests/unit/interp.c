@@ -94,6 +94,24 @@ static void rounds(void)
     end();
 }
 
+/* A double between would round twice: to half a step, then to even. */
+static void casts_round_once(void)
+{
+    begin();
+    const takt_id i = input("i", TAKT_I64, 1, 2, 0);
+    takt_graph_output(g, "f", takt_cast(g, i, TAKT_F32));
+    takt_tensor in = tensor(i, (double[]){0, 0}), out;
+    int64_t *at = takt_tensor_data(&in);
+    at[0] = (INT64_C(1) << 62) + (INT64_C(1) << 38) + 1;
+    at[1] = -at[0];
+    if (EXPECT_OK(ctx, takt_interpret(ctx, g, &in, NULL, &out, NULL)))
+        EXPECT(element(&out, 0) == 0x1.000002p62 && element(&out, 1) == -0x1.000002p62, "%a",
+               element(&out, 0));
+    takt_tensor_release(&out);
+    takt_tensor_release(&in);
+    end();
+}
+
 static void state(void)
 {
     begin();
@@ -248,4 +266,4 @@ static void failing_memory(void)
     EXPECT(r.runs > 50, "%llu runs", (unsigned long long)r.runs);
 }
 
-TEST_MAIN(broadcasts, rounds, state, faults, named, frees, failing_memory)
+TEST_MAIN(broadcasts, rounds, casts_round_once, state, faults, named, frees, failing_memory)
