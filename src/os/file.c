@@ -138,10 +138,10 @@ static void name_by_number(const takt_file *f, char to[static 32])
     snprintf(to, 32, "/proc/self/fd/%d", f->fd);
 }
 
-static bool create_nameless(takt_file *f)
+static bool create_nameless(takt_file *f, mode_t mode)
 {
     char path[32];
-    f->fd = openat(f->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    f->fd = openat(f->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
     if (f->fd < 0)
         return false;
     name_by_number(f, path);
@@ -152,12 +152,12 @@ static bool create_nameless(takt_file *f)
     return false;
 }
 
-static int create_named(takt_file *f)
+static int create_named(takt_file *f, mode_t mode)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     for (int i = 0; i < ATTEMPTS; i++) {
         make_name(f, i);
-        f->fd = openat(f->dir, f->temp, flags, 0666);
+        f->fd = openat(f->dir, f->temp, flags, mode);
         if (f->fd >= 0)
             return 0;
         if (errno != EEXIST && errno != EINTR)
@@ -168,9 +168,11 @@ static int create_named(takt_file *f)
     return error;
 }
 
-static int create_temp(takt_file *f)
+/* Permissions that are set afterwards come too late for one who opened the file before. */
+static int create_temp(takt_file *f, bool is_restricted)
 {
-    return create_nameless(f) ? 0 : create_named(f);
+    const mode_t mode = is_restricted ? 0600 : 0666;
+    return create_nameless(f, mode) ? 0 : create_named(f, mode);
 }
 
 /* Temporary, until it is renamed: a link cannot replace a file. */
@@ -217,7 +219,7 @@ static int create_with(void *user, const char *path, int mode, takt_file **file)
         return error;
     }
     f->dir = dir;
-    error = create_temp(f);
+    error = create_temp(f, mode >= 0);
     if (error == 0)
         error = set_mode(f->fd, mode);
     if (error != 0)
@@ -321,7 +323,7 @@ static int copy_to_named(takt_file *f)
 {
     const int nameless = f->fd;
     f->fd = -1;
-    int error = create_named(f);
+    int error = create_named(f, 0600); /* copy_all sets those of the other */
     if (error == 0)
         error = copy_all(nameless, f);
     close(nameless);
