@@ -158,7 +158,7 @@ static uint64_t scores_bytes(const facts *f)
     return (bytes + 255) / 256 * 256;
 }
 
-static uint64_t turned_bytes(const facts *f)
+static uint64_t transposed_bytes(const facts *f)
 {
     const uint64_t bytes = (uint64_t)f->planes * f->keys * f->dim * sizeof(float);
     return f->is_transposed ? (bytes + 255) / 256 * 256 : 0;
@@ -176,7 +176,7 @@ static void add_product(const slice *c, takt_cuda_gemm *g)
     g->inner = inner_of(c);
     const takt_cuda_gemm_plan plan =
         takt_cuda_gemm_plan_of(g, (uint32_t)c->count, processors, TAKT_CUDA_GEMM_ANY);
-    const uint64_t bytes = scores_bytes(c->f) + turned_bytes(c->f);
+    const uint64_t bytes = scores_bytes(c->f) + transposed_bytes(c->f);
     if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
         c->p->step->scratch_bytes = bytes + plan.scratch_bytes;
     takt_cuda_launch_gemm(g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),

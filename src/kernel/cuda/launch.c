@@ -169,7 +169,7 @@ void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, t
     *l =
         launch("takt_cuda_transpose_f32", blocks_of(t->rows, SIDE) * blocks_of(t->cols, SIDE), 256);
     l->grid[2] = planes;
-    l->args.turn = *t;
+    l->args.transpose = *t;
     l->arg_bytes = sizeof *t;
 }
 

@@ -38,7 +38,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_winograd winograd;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
-        takt_cuda_transpose turn;
+        takt_cuda_transpose transpose;
         takt_cuda_attend attend;
         takt_cuda_pick_args pick;
         takt_cuda_ggml_rows ggml_rows;
