@@ -1,5 +1,6 @@
 /* diff_widen.c - a model whose floats are all f64: the reference where none is given. */
 #include "ir/attr.h"
+#include "ir/leaves.h"
 #include "op/ops.h"
 #include "verify/diff.h"
 
@@ -36,11 +37,20 @@ static takt_id wide(takt_graph *g, takt_id id)
                                                                      : id;
 }
 
-/* Others, such as integer and block formats, get what they have in the model. */
+/* Whether the op computes in f64. `get` reads a node of several results, which has no cast. */
+static bool widens(const takt_node *n)
+{
+    if (n->op == &takt_op_get)
+        return true;
+    return (n->op->dtypes & TAKT_IN(TAKT_F64)) != 0 && !has_body(n) && n->op != &takt_op_bitcast &&
+           (!n->op->is_mixed || follows_floats(n->op));
+}
+
+/* Others, such as integer and block formats, or bits read as another type, get what they have in
+ * the model. */
 static takt_id widen_node(const takt_graph *from, takt_graph *to, const takt_node *n, takt_id *in)
 {
-    const bool is_wide = (n->op->dtypes & TAKT_IN(TAKT_F64)) != 0 && !has_body(n) &&
-                         (!n->op->is_mixed || follows_floats(n->op));
+    const bool is_wide = widens(n);
     for (uint32_t k = 0; k < n->in_count && !is_wide; k++)
         if (is_float(from, n->in[k]))
             in[k] = takt_cast(to, in[k], takt_type_of(from, n->in[k])->dtype);

@@ -184,6 +184,12 @@ static void alone(void)
     if (compare(NULL, mixed, &s))
         EXPECT(s.findings == 0 && s.matched > 4, "%zu findings: %s at %s", s.findings, s.cause,
                s.node);
+    static const char several[] =
+        "model m(x: f32[4, 6]) {\n  v, i = top_k(x, k=2)\n"
+        "  return v * 2, i, bitcast(bitcast(x, dtype=i32), dtype=f32)\n}\n";
+    if (compare(NULL, several, &s))
+        EXPECT(s.findings == 0 && s.matched > 0, "%zu findings: %s at %s", s.findings, s.cause,
+               s.node);
 }
 
 static void refused(void)
