@@ -86,8 +86,8 @@ static double curve_slope(const takt_node *n, double x)
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root_2_pi * (1 + 3 * cubic * x * x);
 }
 
-/* Convex between the inflection points. Below 0 the kernel's error is relative to x, as in
- * `bound`. */
+/* Convex between the inflection points. Below 0 the error is relative to x, as in `bound`: the
+ * kernel's, and that of curve_f, where 1 + tanh cancels. */
 static void relax(takt_relaxing *r)
 {
     static const takt_smooth exact = {
@@ -96,7 +96,7 @@ static void relax(takt_relaxing *r)
         curve_f, curve_slope, {-1.4185040087908284, 1.4185040087908284}, 2, false, -INFINITY};
     takt_relax_curve(r, r->node->attr[APPROXIMATE].i64 == TANH ? &by_tanh : &exact);
     for (size_t i = 0; i < r->count; i++) {
-        const double error = 2 * r->ulp * fmin(fmax(-r->lo[0][i], 0), -lowest);
+        const double error = 2 * fmax(r->ulp, 0x1p-50) * fmin(fmax(-r->lo[0][i], 0), -lowest);
         r->below_at[i] -= error;
         r->above_at[i] += error;
     }
