@@ -40,13 +40,13 @@ static bool read_options(takt_declared *d)
         const takt_value v = takt_eval_word(d->f, o->a);
         if (v.kind == TAKT_V_POISON)
             return false;
-        if (!takt_span_is((takt_span){o->name->text, o->name->length}, "capacity") ||
-            v.kind != TAKT_V_INT || v.i <= 0 || v.i > INT32_MAX / 8) {
+        if (!takt_span_is((takt_span){o->name->text, o->name->length}, "capacity")) {
             takt_complain(d->f, o, TAKT_E_RULE, "dense, sparse, or sparse capacity=1000",
                           "a relation has no option like %s", o->name->text);
             return false;
         }
-        d->capacity = v.i;
+        if (!takt_rules_capacity(d->f, o, &v, &d->capacity))
+            return false;
     }
     if (d->capacity > 0 && (d->at->b != NULL || d->stated != TAKT_STATED_SPARSE))
         takt_complain(d->f, d->at->c, TAKT_E_RULE,

@@ -27,6 +27,16 @@ uint64_t takt_rules_dense_limit(const takt_frame *f)
     return given > 0 ? given : TAKT_DENSE_LIMIT;
 }
 
+bool takt_rules_capacity(takt_frame *f, const takt_ast *o, const takt_value *v, int64_t *to)
+{
+    enum { MOST = INT32_MAX / 8 };
+    if (v->kind != TAKT_V_INT || v->i <= 0 || v->i > MOST)
+        return takt_complain(f, o, TAKT_E_RULE, NULL, "a capacity is a number from 1 to %d", MOST)
+            .b;
+    *to = v->i;
+    return true;
+}
+
 const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, const takt_value *v)
 {
     char text[TAKT_VALUE_TEXT], hint[TAKT_HINT_TEXT];

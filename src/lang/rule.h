@@ -56,6 +56,8 @@ static inline takt_stated_form takt_rules_stated(const takt_ast *o)
 {
     return o->name->text[0] == 'd' ? TAKT_STATED_DENSE : TAKT_STATED_SPARSE;
 }
+/* The value of capacity=; false after a complaint. */
+bool takt_rules_capacity(takt_frame *f, const takt_ast *o, const takt_value *v, int64_t *to);
 /* Bytes that a relation may take to be dense without being told. */
 uint64_t takt_rules_dense_limit(const takt_frame *f);
 /* A statement. */

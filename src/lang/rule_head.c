@@ -46,10 +46,8 @@ static bool option(takt_frame *f, const takt_ast *o, takt_predicate *p, takt_rul
         p->rounds = v.i;
         return true;
     }
-    if (takt_span_is(name, "capacity") && v.kind == TAKT_V_INT && v.i > 0 && v.i <= INT32_MAX / 8) {
-        p->capacity = v.i;
-        return true;
-    }
+    if (takt_span_is(name, "capacity"))
+        return takt_rules_capacity(f, o, &v, &p->capacity);
     takt_complain(f, o, TAKT_E_RULE,
                   "semantics=product, weight=0.5, rounds=10, capacity=1000, dense and sparse stand "
                   "before the =",

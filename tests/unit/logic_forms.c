@@ -88,6 +88,10 @@ static void mistakes(void)
             "a capacity is of an input that is sparse");
     refused("  relation e(d, d) rounds=9 = [[0, 1]]\n  return e\n",
             "a relation has no option like rounds");
+    refused("  relation e(d, d) sparse capacity=268435456\n  return e\n",
+            "a capacity is a number from 1 to 268435455");
+    refused("  relation e(d) = [[0]]\n  rule p(x) capacity=0 = e(x)\n  return p\n",
+            "a capacity is a number from 1 to 268435455");
     refused("  relation e(d, d) sparse\n  return e\n", "an input that is sparse wants a capacity");
     refused("  relation e(d, d) sparse = [[0, 1, 0.5]]\n  return e\n",
             "e has weights, and a set of tuples has none");
