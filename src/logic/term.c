@@ -1,7 +1,10 @@
 /* term.c - numbers: variables, elements of tensors, arithmetic, comparisons, folds. */
 #include <math.h>
+#include <stdio.h>
 
 #include "logic/lower.h"
+#include "op/record/fixpoint.h"
+#include "op/util/datalog.h"
 #include "op/util/make.h"
 
 static bool is_float(const takt_lower *l, const takt_labelled *v)
@@ -150,6 +153,22 @@ static takt_labelled count_guard(takt_lower *l, const takt_formula *f)
     return reduce(l, &takt_op_reduce_sum, &v, f);
 }
 
+/* The tuples of a relation, each once: a caller may bind one twice, and rules keep it once. */
+static takt_id tuples_of(takt_lower *l, const takt_predicate *p)
+{
+    char terms[4 * TAKT_DL_ARITY], program[128];
+    if (p->rules != NULL || p->facts != NULL)
+        return p->value;
+    const int64_t capacity = takt_type_of(l->g, p->value)->dim[0];
+    for (int i = 0, at = 0; i < p->arity; i++)
+        at += snprintf(terms + at, sizeof terms - (size_t)at, "%s%c", i > 0 ? ", " : "", 'a' + i);
+    snprintf(program, sizeof program, "%d : %d ; 0(%s) <- 1(%s)", p->arity, p->arity, terms, terms);
+    const takt_named_attr attrs[] = {{"program", takt_attr_string(program)},
+                                     {"capacity", takt_attr_i64s(&capacity, 1)},
+                                     {"names", {.strings = &p->name, .count = 1, .is_set = true}}};
+    return takt_graph_call(l->g, &takt_op_fixpoint, 1, &p->value, 3, attrs);
+}
+
 /* How many tuples a set has: rows that are not all ones. */
 static takt_labelled count_tuples(takt_lower *l, const takt_formula *f)
 {
@@ -165,7 +184,7 @@ static takt_labelled count_tuples(takt_lower *l, const takt_formula *f)
     }
     if (!is_whole)
         return takt_lower_fail(l, TAKT_E_RULE, "of a set of tuples, `count` takes all of it");
-    const takt_id first = takt_slice(l->g, p->value, 1, 0, 1, 1);
+    const takt_id first = takt_slice(l->g, tuples_of(l, p), 1, 0, 1, 1);
     const takt_id is_row =
         takt_binary(l->g, &takt_op_ne, first, takt_scalar_like(l->g, first, UINT32_MAX));
     return takt_labelled_scalar(takt_reduce_over(

@@ -204,6 +204,26 @@ static void proof(takt_model *m, const takt_tensor_view *view)
     takt_plan_destroy(plan);
 }
 
+/* `count` of what was bound. */
+static void counted(const takt_tensor_view *view, int64_t want)
+{
+    static const char text[] = "domain d = 100000\nmodel m() {\n"
+                               "  relation e(d, d) sparse capacity=8\n"
+                               "  rule n(k: i32) = k == count x, y: e(x, y)\n  return n\n}\n";
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (EXPECT_OK(ctx, load(text, 0, &m)) && EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s)) &&
+        EXPECT_OK(ctx, takt_session_bind(s, "e", view)) && EXPECT_OK(ctx, takt_session_run(s))) {
+        const int64_t *n = takt_session_output(s, 0)->data;
+        EXPECT(*n == want, "%lld tuples", (long long)*n);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+}
+
 /* Rows in any order, some of them twice and some empty, are the set of their tuples. */
 static void any_order(void)
 {
@@ -224,6 +244,7 @@ static void any_order(void)
     EXPECT(tuples.count == 6, "%zu rows", tuples.count);
     takt_tuples_free(ctx, &tuples);
     proof(m, &view);
+    counted(&view, 3);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
 }
