@@ -165,6 +165,8 @@ size_t takt_dl_sort_unique(const takt_dl_rows *r)
         return SIZE_MAX;
     for (size_t i = 0; i < r->count; i++) {
         const uint32_t *row = r->rows + i * r->arity;
+        if (i % POLLED == 0 && stops(r, i))
+            return SIZE_MAX;
         if (row[0] == TAKT_DL_ABSENT)
             break;
         if (count == 0 || memcmp(r->rows + (count - 1) * r->arity, row, bytes) != 0)

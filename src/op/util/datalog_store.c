@@ -211,11 +211,30 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     s->table_mask = size - 1;
 }
 
+/* Rows of an input between two polls. */
+enum { POLLED = 1 << 16 };
+
+/* takt_dl_ascends, block by block; also true if the run ends. */
+static bool ascends(takt_dl_machine *m, const takt_dl_set *s)
+{
+    for (size_t i = 0; i < s->capacity && (i == 0 || !takt_dl_stops(m)); i += POLLED) {
+        const size_t left = s->capacity - i; /* a block has the first row of the next one */
+        if (!takt_dl_ascends(s->rows + i * s->arity, left <= POLLED ? left : POLLED + 1, s->arity))
+            return false;
+    }
+    return true;
+}
+
 /* Sorts an input in scratch: joins read runs of equal values. */
 static void sort_input(takt_dl_machine *m, takt_dl_set *s, const takt_dl_rows *room)
 {
-    memcpy(room->rows, s->rows, s->capacity * s->arity * sizeof *room->rows);
+    const size_t values = s->capacity * s->arity;
+    for (size_t i = 0; i < values && (i == 0 || !takt_dl_stops(m)); i += POLLED)
+        memcpy(room->rows + i, s->rows + i,
+               (values - i < POLLED ? values - i : POLLED) * sizeof *room->rows);
     s->rows = room->rows;
+    if (m->full.relation >= 0)
+        return;
     s->count = takt_dl_sort_unique(room);
     if (s->count == SIZE_MAX) {
         s->count = 0;
@@ -235,7 +254,7 @@ static void begin_input(takt_dl_machine *m, int relation, const uint32_t *rows, 
                                    s->capacity,
                                    s->arity,
                                    m->poll};
-        if (!takt_dl_ascends(rows, s->capacity, s->arity)) {
+        if (!ascends(m, s)) {
             sort_input(m, s, &room);
             return;
         }
