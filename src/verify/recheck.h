@@ -47,7 +47,7 @@ typedef struct takt_check_node {
     /* Of a sum (recheck_keep.c): runs of all elements, [count][TAKT_CHECK_KEPT], or NULL; weights
      * in the order of its elements, or NULL. */
     const takt_run *kept;
-    const double *kept_bias, *turned;
+    const double *kept_bias, *transposed;
     const unsigned char *kept_count;
     bool is_straight; /* each element is that of `source` times a factor, plus a constant */
 } takt_check_node;

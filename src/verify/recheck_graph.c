@@ -260,14 +260,14 @@ static size_t product(takt_recheck *k, const takt_node *n, size_t j)
     if (m.b_column >= 0)
         from += at[y->rank - 1] * stride_of(w, m.b_column);
     const size_t inner = (size_t)x->dim[m.a_inner];
-    const double *turned = k->nodes[n - k->graph->nodes].turned;
-    k->runs[0] =
-        (takt_run){.node = n->in[0],
-                   .first = first,
-                   .step = stride_of(x, m.a_inner),
-                   .count = inner,
-                   .stride = turned != NULL ? 1 : stride_of(w, m.b_inner),
-                   .w = turned != NULL ? turned + from * inner : k->nodes[n->in[1]].known.f + from};
+    const double *transposed = k->nodes[n - k->graph->nodes].transposed;
+    k->runs[0] = (takt_run){.node = n->in[0],
+                            .first = first,
+                            .step = stride_of(x, m.a_inner),
+                            .count = inner,
+                            .stride = transposed != NULL ? 1 : stride_of(w, m.b_inner),
+                            .w = transposed != NULL ? transposed + from * inner
+                                                    : k->nodes[n->in[1]].known.f + from};
     return 1;
 }
 

@@ -5,7 +5,7 @@
 #include "verify/recheck.h"
 
 /* Weights [inner][columns] as [columns][inner]. */
-static takt_status turn(takt_recheck *k, uint32_t id)
+static takt_status transpose(takt_recheck *k, uint32_t id)
 {
     const takt_node *n = &k->graph->nodes[id];
     const takt_type *x = takt_type_of(k->graph, n->in[0]), *w = takt_type_of(k->graph, n->in[1]);
@@ -20,7 +20,7 @@ static takt_status turn(takt_recheck *k, uint32_t id)
     for (size_t i = 0; i < inner; i++)
         for (size_t j = 0; j < columns; j++)
             to[j * inner + i] = from[i * columns + j];
-    k->nodes[id].turned = to;
+    k->nodes[id].transposed = to;
     return TAKT_OK;
 }
 
@@ -60,7 +60,7 @@ takt_status takt_recheck_keep(takt_recheck *k)
         if (k->nodes[i].kind != TAKT_CHECK_LINEAR)
             continue;
         if (k->graph->nodes[i].op == &takt_op_matmul)
-            TAKT_TRY(turn(k, i));
+            TAKT_TRY(transpose(k, i));
         if (k->graph->nodes[i].op != &takt_op_conv && k->graph->nodes[i].op != &takt_op_avg_pool)
             TAKT_TRY(keep(k, i));
     }
