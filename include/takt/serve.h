@@ -56,10 +56,10 @@ typedef struct takt_server_options {
      *  pool as a cache of prompts until others need their pages. */
     uint64_t pool_bytes;
     /** Files PATH.0, PATH.1, ... with texts and their caches: read when the server opens, written
-     *  when it ends, the last used first; files of earlier runs with higher numbers are removed.
-     *  Only the owner may read them. Each has a checksum and belongs to one model: a damaged file
-     *  is told by the log and left out, one of another model is refused. Default NULL: nothing is
-     *  kept. */
+     *  when it ends, the last used first; prompt caches of earlier runs with higher numbers are
+     *  removed. Only the owner may read them. Each has a checksum and belongs to one model: a
+     *  damaged file is reported to the log and left out; one of another model, or one that is not
+     *  a prompt cache, is refused. Default NULL: nothing is kept. */
     const char *prompt_cache;
 } takt_server_options;
 

@@ -36,11 +36,13 @@ static takt_status check_place(const takt_server *s, const char *path)
 }
 
 /* A damaged file costs its text, not the server: it is told, and replaced when the server ends.
- * That of another model stops it, for its owner may want to keep it. */
+ * That of another model, or one that was never a prompt cache, stops it: its owner may want to
+ * keep it. */
 static takt_status read_text(takt_server *s, takt_slot *slot, const char *path)
 {
     const takt_status status = takt_generator_load(slot->g, path);
-    if (status == TAKT_OK || takt_last_error_info(s->ctx)->id != TAKT_E_PROMPT_CACHE)
+    if (status == TAKT_OK || takt_last_error_info(s->ctx)->id != TAKT_E_PROMPT_CACHE ||
+        !takt_is_prompt_cache(s->ctx, path))
         return status;
     takt_log(s->ctx, TAKT_LOG_WARNING, "%s: the text is not used", takt_last_error(s->ctx));
     takt_generator_reset(slot->g);
@@ -89,7 +91,8 @@ static takt_status remove_from(const takt_server *s, size_t first)
     char path[PATH];
     for (size_t i = first; i < MOST && files->remove != NULL; i++) {
         TAKT_TRY(path_of(s, i, path));
-        const int error = files->remove(files->user, path);
+        const bool is_ours = takt_is_prompt_cache(s->ctx, path);
+        const int error = is_ours ? files->remove(files->user, path) : 0;
         if (error != 0 && error != ENOENT)
             return takt_fail_file(s->ctx, TAKT_E_FILE_WRITE, path, "remove", error);
     }

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 
 from _cli import TMP, expect, fails, finish, succeeds
 from _serve import Server
@@ -86,8 +87,7 @@ def on_disk():
         with open(kept + ".0", "r+b") as file:
             file.seek(50)
             file.write(b"\xff\xff")
-        with open(kept + ".7", "wb") as file:  # of an earlier run
-            file.write(b"old")
+        shutil.copy(kept + ".1", kept + ".7")  # of an earlier run
         os.chmod(kept + ".1", 0o666)
         with Server(*flags) as server:  # one text is lost, the other is there
             again = [server.post("/v1/completions", ask)[1] for ask in asks]
@@ -100,6 +100,15 @@ def on_disk():
             mode = os.stat(f"{kept}.{number}").st_mode & 0o777
             expect(mode == 0o600, f"{kept}.{number}: {mode:o}")
         expect(not os.path.exists(kept + ".7"), "a file of an earlier run")
+        with open(kept + ".3", "wb") as file:
+            file.write(b"a letter")
+        if more:  # a pool reads all numbers
+            fails(1, "serve", *flags, "--port", "0", says=[".3", "not a prompt cache"])
+        else:
+            with Server(*flags):
+                pass
+        expect(os.path.exists(kept + ".3"), "a file that is not a prompt cache was removed")
+        os.remove(kept + ".3")
         succeeds("convert", TINY, "-o", kept + ".gguf", "--outtype", "f32")
         os.replace(kept + ".1", kept + ".0")
         fails(1, "serve", kept + ".gguf", *flags[1:], "--port", "0", says=["another model"])

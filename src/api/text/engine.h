@@ -160,6 +160,8 @@ bool takt_generator_state_fits(const takt_generator *g, size_t i, const void *va
 /* A text that the pool of caches of `g` keeps, as takt_generator_save writes it. */
 TAKT_MUST_USE takt_status takt_generator_save_kept(const takt_generator *g,
                                                    const takt_kv_kept *kept, const char *path);
+/* Whether the file begins as takt_generator_save writes it: only such files may be removed. */
+bool takt_is_prompt_cache(takt_ctx *ctx, const char *path);
 /* takt_generator_load from bytes; `path` is for messages. With a pool, the row of `g` must be
  * empty, and stays so if the pool has no room. */
 TAKT_MUST_USE takt_status takt_generator_load_bytes(takt_generator *g, const char *path,

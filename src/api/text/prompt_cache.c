@@ -237,6 +237,18 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
     return TAKT_OK;
 }
 
+bool takt_is_prompt_cache(takt_ctx *ctx, const char *path)
+{
+    const takt_files *files = &ctx->files;
+    char head[sizeof magic];
+    size_t done = 0;
+    takt_file *file = NULL;
+    const bool is_read = files->open_read(files->user, path, &file) == 0 &&
+                         files->read(files->user, file, 0, head, sizeof head, &done) == 0;
+    files->close(files->user, file);
+    return is_read && done == sizeof head && memcmp(head, magic, sizeof magic) == 0;
+}
+
 takt_status takt_generator_load(takt_generator *g, const char *path)
 {
     void *bytes;
