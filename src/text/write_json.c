@@ -162,8 +162,14 @@ static void put_pre(const takt_tokenizer *t, takt_json_writer *w)
     }
     if (t->scan != NULL && !is_gpt2)
         put_split(w, t->scan->patterns[0], "Isolated", false);
-    for (size_t i = 0; i < t->cut_count; i++)
+    for (size_t i = 0; i < t->cut_count; i++) {
+        if (t->cuts[i].kind == TAKT_CUT_SCRIPTS) {
+            put_type(w, "UnicodeScripts");
+            takt_json_close(w, '}');
+            continue;
+        }
         put_split(w, t->cuts[i].pattern.at, kinds[t->cuts[i].kind], t->cuts[i].is_inverted);
+    }
     if (is_bytes)
         put_byte_level(w, is_gpt2);
     takt_json_close(w, ']');
