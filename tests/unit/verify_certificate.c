@@ -39,7 +39,7 @@ static const char *file_of(const char *name)
     static int next;
     next = 1 - next;
     const char *folder = getenv("TAKT_TEST_TMP");
-    snprintf(path[next], sizeof path[next], "%.500s/%s", folder != NULL ? folder : ".", name);
+    snprintf(path[next], sizeof path[next], "%.500s/%s", folder != NULL ? folder : "/tmp", name);
     return path[next];
 }
 

@@ -104,12 +104,13 @@ static void memory_text(takt_report *r, const takt_plan_space *s, takt_host_memo
     if (s->limit > 0)
         takt_text_add(&r->text, " of %s", takt_figure(s->limit, figure));
     takt_text_add(&r->text, "\n");
-    if (h.pinned > 0)
-        takt_text_add(&r->text, "memory of the host for %s: pinned %s bytes", s->backend->name,
-                      takt_figure(h.pinned, figure));
+    if (h.pinned == 0 && h.bodies == 0)
+        return;
+    takt_text_add(&r->text, "memory of the host for %s: pinned %s bytes", s->backend->name,
+                  takt_figure(h.pinned, figure));
     if (h.bodies > 0)
         takt_text_add(&r->text, ", bodies %s bytes", takt_figure(h.bodies, figure));
-    takt_text_add(&r->text, "%s", h.pinned > 0 ? "\n" : "");
+    takt_text_add(&r->text, "\n");
 }
 
 static void memory_json(takt_report *r, const takt_plan_space *s, takt_host_memory h)
