@@ -98,6 +98,8 @@ class Models(unittest.TestCase):
                 "  rule p(x, z) = e(x, z) or exists y: e(x, y) and p(y, z)\n  return p\n}\n")
         self.assertEqual(takt.loads(text).outputs[0].dtype, "u64")
         self.assertEqual(takt.loads(text, dense_limit=600).outputs[0].dtype, "u32")
+        with self.assertRaisesRegex(takt.ArgumentError, "dense_limit is -1"):
+            takt.loads(text, dense_limit=-1)
 
     def test_grown(self):
         m = takt.loads("model m(x: f32[s, 2], past: f32[p, 2]) {\n  all = concat(past, x, axis=0)\n"
