@@ -61,8 +61,8 @@ static bool stays_within(const takt_tensor *by, takt_dtype dtype)
     return by != NULL && i == takt_tensor_count(by);
 }
 
-/* BitShift is for unsigned numbers and leaves shifts by the width or more undefined: ours give
- * 0. */
+/* BitShift is for unsigned numbers and leaves shifts by the width or more undefined: ours give 0,
+ * by a product, since onnxruntime has no Where of u64. */
 static bool shift(takt_emit *e, const takt_node *n)
 {
     const takt_dtype dtype = n->type[0].dtype;
@@ -76,7 +76,7 @@ static bool shift(takt_emit *e, const takt_node *n)
         return true;
     const char *width = takt_emit_scalar(e, dtype, takt_dtype_bits(dtype));
     const char *is_within = takt_emit_2(e, "Less", takt_emit_fresh(e), by, width);
-    takt_emit_3(e, "Where", e->out, is_within, y, takt_emit_scalar(e, dtype, 0));
+    takt_emit_2(e, "Mul", e->out, y, takt_emit_cast(e, takt_emit_fresh(e), is_within, dtype));
     return true;
 }
 
