@@ -130,29 +130,26 @@ PyObject *module_load(PyObject *module, PyObject *args, PyObject *kwargs)
                            "allow_links", "inputs", "training", "keep_scales", "dense", NULL};
     source from = {.path = NULL};
     PyObject *bytes = Py_None, *path = NULL, *inputs = Py_None, *made = NULL;
-    unsigned long long seed = 0;
-    Py_ssize_t dense = 0;
+    unsigned long long seed = 0, dense = 0;
     int links = 0, training = 0, scales = 0;
     known_inputs *known = PyMem_Calloc(1, sizeof *known);
     takt_load_options options = {.size = sizeof options, .complaint = text_put};
     (void)module;
     if (known == NULL)
         return PyErr_NoMemory();
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpOppn", keys, PyUnicode_FSConverter,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O|zKzzpOppK", keys, PyUnicode_FSConverter,
                                      &path, &bytes, &from.name, &seed, &options.model,
                                      &options.sizes, &links, &inputs, &training, &scales, &dense)) {
         PyMem_Free(known);
         return NULL;
     }
     options.seed = seed;
-    options.dense_limit = (uint64_t)dense;
+    options.dense_limit = dense;
     options.allow_links = links != 0;
     options.training = training != 0;
     options.keep_scales = scales != 0;
     if (inputs != Py_None && !PyDict_Check(inputs))
         raise_status(TAKT_ERR_ARGUMENT, "inputs={'shape': array}", "inputs is not a dictionary");
-    else if (dense < 0)
-        raise_status(TAKT_ERR_ARGUMENT, "dense_limit=256 << 20", "dense_limit is %zd", dense);
     else if (bytes == Py_None)
         from.path = PyBytes_AsString(path);
     else if (PyObject_GetBuffer(bytes, &from.bytes, PyBUF_SIMPLE) < 0)

@@ -344,6 +344,12 @@ class Model:
         return f"<takt.Model {self.name}({ports})>"
 
 
+def _bytes(limit: int) -> int:
+    if limit < 0:
+        raise ArgumentError(f"dense_limit is {limit}: a number of bytes, or 0 for 256 MiB")
+    return limit
+
+
 def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
          sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
          inputs: Optional[dict[str, Any]] = None, training: bool = False,
@@ -359,7 +365,7 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
     """
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,
-                          inputs, to_train, keep_scales, dense_limit)
+                          inputs, to_train, keep_scales, _bytes(dense_limit))
     return Model(read(training), os.fspath(path), lambda: read(True))
 
 
@@ -372,5 +378,5 @@ def loads(data: Union[str, bytes], name: str = "memory", *, seed: int = 0,
 
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(name, kept, name, seed, model, sizes_text(sizes or {}), False, inputs,
-                          to_train, keep_scales, dense_limit)
+                          to_train, keep_scales, _bytes(dense_limit))
     return Model(read(training), "", lambda: read(True))
