@@ -262,7 +262,9 @@ static void gemm(const takt_gemm_f32 *g)
         return;
     device_next();
     const bool by_columns = device_calls % 7 == 2;
-    float *b = unpacked(g, by_columns);
+    static float *b; /* a planted kernel that gives up jumps over the end of this function */
+    free(b);
+    b = unpacked(g, by_columns);
     const size_t a_last = g->k > 0 ? (g->m - 1) * g->a_row + (g->k - 1) * g->a_col + 1 : 0;
     takt_cuda_gemm d = {.m = (uint32_t)g->m,
                         .n = (uint32_t)g->n,
@@ -290,7 +292,6 @@ static void gemm(const takt_gemm_f32 *g)
     takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);
     device_launch(&l, 1);
     device_end();
-    free(b);
     if (g->epilogue != NULL && g->epilogue->tail != NULL)
         g->epilogue->tail(g->epilogue->user, g->c, g->ldc, 0, 0, g->m, g->n);
 }

@@ -120,6 +120,7 @@ static const takt_cuda_driver table = {
 
 const takt_cuda_driver *gpu_driver(const gpu_settings *settings)
 {
+    gpu_drop_all();
     memset(&gpu, 0, sizeof gpu);
     gpu.set = *settings;
     gpu.set.driver = gpu.set.driver == 0 ? 13000 : gpu.set.driver;

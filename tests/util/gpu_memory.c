@@ -4,7 +4,41 @@
 
 #include "util/gpu_state.h"
 
-enum { ZONE = 256 };
+enum { ZONE = 256, HEAD = 64 };
+
+void *gpu_hold(size_t bytes)
+{
+    const size_t all = (bytes + 2 * HEAD - 1) / HEAD * HEAD;
+    gpu_held *h = aligned_alloc(HEAD, all);
+    if (h == NULL)
+        return NULL;
+    memset(h, 0, all);
+    *h = (gpu_held){NULL, gpu.held, bytes};
+    if (gpu.held != NULL)
+        gpu.held->before = h;
+    gpu.held = h;
+    return (char *)h + HEAD;
+}
+
+size_t gpu_drop(void *object)
+{
+    gpu_held *h = (gpu_held *)(void *)((char *)object - HEAD);
+    const size_t bytes = h->bytes;
+    *(h->before != NULL ? &h->before->next : &gpu.held) = h->next;
+    if (h->next != NULL)
+        h->next->before = h->before;
+    free(h);
+    return bytes;
+}
+
+void gpu_drop_all(void)
+{
+    while (gpu.held != NULL)
+        gpu_drop((char *)gpu.held + HEAD);
+    for (size_t i = 0; i < GPU_BLOCKS; i++)
+        if (gpu.blocks[i].at != NULL)
+            free(gpu.blocks[i].at - ZONE);
+}
 
 int gpu_mem_info(size_t *left, size_t *total)
 {
@@ -66,20 +100,16 @@ int gpu_host_get(void **data, size_t bytes, unsigned flags)
 {
     (void)flags;
     GPU_CALL();
-    size_t *all = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    if (all == NULL)
+    *data = gpu_hold(bytes);
+    if (*data == NULL)
         return TAKT_CU_OUT_OF_MEMORY;
-    all[0] = bytes;
     gpu.count.pinned_bytes += bytes;
-    *data = (char *)all + 64;
     return TAKT_CU_OK;
 }
 int gpu_host_put(void *data)
 {
-    size_t *all = (size_t *)(void *)((char *)data - 64);
     (void)gpu_call();
-    gpu.count.pinned_bytes -= all[0];
-    free(all);
+    gpu.count.pinned_bytes -= gpu_drop(data);
     return TAKT_CU_OK;
 }
 

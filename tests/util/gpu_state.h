@@ -12,10 +12,17 @@ typedef struct gpu_block {
     int ordinal; /* of the device */
 } gpu_block;
 
+/* In front of everything else that the driver allocates. */
+typedef struct gpu_held {
+    struct gpu_held *before, *next;
+    size_t bytes;
+} gpu_held;
+
 typedef struct gpu_state {
     gpu_settings set;
     gpu_counts count;
     gpu_block blocks[GPU_BLOCKS];
+    gpu_held *held;
     takt_cu_ctx current, under; /* the stack of contexts: what was current before */
     bool is_lost_in_graph, is_stuck;
     const void *late[GPU_LATE]; /* graphs that wait for somebody to wait */
@@ -37,6 +44,13 @@ int gpu_call(void);
             return called_;                                                                        \
     } while (0)
 
+/* Zeros for an object of the driver, aligned to 64 bytes; NULL when memory is short. */
+void *gpu_hold(size_t bytes);
+/* Frees what gpu_hold() gave and returns its size. */
+size_t gpu_drop(void *object);
+/* Frees all memory of the driver: nothing is destroyed on a device that is stuck, so its objects
+ * live until the next gpu_driver(). */
+void gpu_drop_all(void);
 /* Remembers the first thing that was wrong. */
 void gpu_complain(const char *why);
 /* Whether [ptr, ptr + bytes) lies in one block of device memory; complains otherwise. */

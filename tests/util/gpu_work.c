@@ -11,7 +11,7 @@ static int make(void **object)
     GPU_CALL();
     if (gpu.current == NULL)
         gpu_complain("no context is current");
-    *object = malloc(1);
+    *object = gpu_hold(1);
     gpu.count.live_objects += *object != NULL;
     return *object != NULL ? TAKT_CU_OK : TAKT_CU_OUT_OF_MEMORY;
 }
@@ -19,7 +19,7 @@ static int end(void *object)
 {
     (void)gpu_call();
     gpu.count.live_objects--;
-    free(object);
+    gpu_drop(object);
     return TAKT_CU_OK;
 }
 
@@ -157,7 +157,7 @@ int gpu_graph_create(takt_cu_graph *graph, unsigned flags)
 {
     (void)flags;
     GPU_CALL();
-    *graph = calloc(1, sizeof(list));
+    *graph = gpu_hold(sizeof(list));
     gpu.count.live_objects++;
     gpu.count.graphs_made++;
     return *graph != NULL ? TAKT_CU_OK : TAKT_CU_OUT_OF_MEMORY;
@@ -169,9 +169,9 @@ int gpu_graph_destroy(takt_cu_graph graph)
     while (l->first != NULL) {
         node *n = l->first;
         l->first = n->next;
-        free(n);
+        gpu_drop(n);
     }
-    free(l);
+    gpu_drop(l);
     gpu.count.live_objects--;
     return TAKT_CU_OK;
 }
@@ -186,7 +186,7 @@ static int add(takt_cu_node *made, takt_cu_graph graph, const takt_cu_node *afte
         gpu_complain("a node of a graph waits for nothing");
     l->is_open = count == 0 && l->first != NULL;
     l->before = l->last;
-    *n = calloc(1, sizeof **n);
+    *n = gpu_hold(sizeof **n);
     if (*n == NULL)
         return TAKT_CU_OUT_OF_MEMORY;
     *(l->first == NULL ? &l->first : &l->last->next) = *n;
