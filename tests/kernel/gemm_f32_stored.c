@@ -202,8 +202,8 @@ static void bench(takt_check *c, shape s, takt_dtype dtype)
     float *memory = aligned_alloc(64, ((s.m * s.k + s.m * s.n) * sizeof *memory + 63) / 64 * 64);
     const takt_gemm_stored stored = stored_of(dtype, b, c->kernel, s.n);
     g.stored = &stored;
-    g.scratch =
-        aligned_alloc(64, ((const takt_gemm_f32_info *)c->kernel->info)->scratch_bytes(&g) + 64);
+    const takt_gemm_f32_info *info = c->kernel->info;
+    g.scratch = aligned_alloc(64, (info->scratch_bytes(&g) + 127) / 64 * 64);
     if (b && memory && g.scratch) {
         char what[64];
         snprintf(what, sizeof what, "%zux%zux%zu %s", s.m, s.n, s.k,

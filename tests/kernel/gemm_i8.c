@@ -257,7 +257,7 @@ static void bench(takt_check *c, shape s, takt_requant_to to)
                       .requant = &q};
     const size_t sums = s.n * 4, all = (s.m + s.n) * s.k + sums + s.m * s.n * 4;
     char *memory = aligned_alloc(64, (all + 63) / 64 * 64);
-    g.scratch = aligned_alloc(64, info->scratch_bytes(&g) + 64);
+    g.scratch = aligned_alloc(64, (info->scratch_bytes(&g) + 127) / 64 * 64);
     if (memory && g.scratch) {
         char what[64];
         snprintf(what, sizeof what, "%zux%zux%zu to %s", s.m, s.n, s.k,
