@@ -14,6 +14,12 @@ file(STRINGS tests/full.txt full_tests REGEX "^[a-z]")
 set(skipped_folders util kernel fuzz corpus)
 find_package(Python3 COMPONENTS Interpreter)
 
+# GCC bug 110027: frames for this check are aligned to 32 bytes, and AVX-512 locals need 64.
+set(stack_use 1)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  set(stack_use 0)
+endif()
+
 # Common properties of test `name` from `folder`; ARGN: further labels.
 function(takt_test_properties name folder)
   set(length fast)
@@ -29,7 +35,7 @@ function(takt_test_properties name folder)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     ENVIRONMENT "TAKT_TOOL=${PROJECT_BINARY_DIR}/takt;TAKT_TEST_TMP=${tmp};\
 TAKT_BUILD_DIR=${PROJECT_BINARY_DIR};CC=${CMAKE_C_COMPILER};\
-ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:\
+ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=${stack_use}:strict_string_checks=1:\
 allocator_may_return_null=1:max_allocation_size_mb=2048;\
 UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
 endfunction()

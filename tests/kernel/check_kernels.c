@@ -1,7 +1,7 @@
 /* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
  *
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
- *                   [--digest] [--list] [--cuda] [--device]
+ *                   [--digest] [--list] [--cuda] [--device] [--part I/N]
  *     check_kernels --sweep tile,prefetch [--family NAME]
  *     check_kernels --sweep levels [--family NAME]
  *
@@ -9,7 +9,8 @@
  * kernel named, and the run goes on. --digest prints one number per kernel: equal numbers on two
  * machines mean equal bits. --bench shows every variant next to its ceiling, and it is a failure if
  * one shows none; --once looks for that alone, without the time. --cuda checks the device kernels
- * instead, which run on fibers (tests/util/grid.h); with --device, on the first device.
+ * instead, which run on fibers (tests/util/grid.h); with --device, on the first device. --part cuts
+ * a run into N processes: I is 0 to N - 1.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -159,6 +160,7 @@ static const takt_kernel *find_reference(const char *family)
 typedef struct options {
     const char *family, *kernel, *isa, *sweep;
     uint64_t seed;
+    size_t part, parts;
     bool bench, once, digest, list, cuda, device;
 } options;
 
@@ -209,6 +211,12 @@ static int check_unit(takt_check *c, const takt_kernel_unit *unit, const options
     return failed;
 }
 
+static bool parse_part(const char *text, options *o)
+{
+    char rest;
+    return sscanf(text, "%zu/%zu%c", &o->part, &o->parts, &rest) == 2 && o->part < o->parts;
+}
+
 static bool parse(int argc, char **argv, options *o)
 {
     for (int i = 1; i < argc; i++) {
@@ -235,17 +243,27 @@ static bool parse(int argc, char **argv, options *o)
             o->sweep = argv[++i];
         else if (value != NULL && strcmp(argv[i], "--seed") == 0)
             o->seed = strtoull(argv[++i], NULL, 0);
+        else if (value != NULL && strcmp(argv[i], "--part") == 0 && parse_part(value, o))
+            i++;
         else
             return false;
     }
     return true;
 }
 
-static bool is_wanted(const takt_kernel_unit *unit, const options *o)
+static bool is_wanted(const takt_kernel_unit *unit, size_t index, const options *o)
 {
     const char *isa = takt_isa_name(unit->isa);
-    return (o->family == NULL || strcmp(o->family, unit->family) == 0) &&
+    return index % o->parts == o->part &&
+           (o->family == NULL || strcmp(o->family, unit->family) == 0) &&
            (o->isa == NULL || (isa != NULL && strcmp(o->isa, isa) == 0));
+}
+
+/* What belongs to no family, such as the kernels that are broken on purpose. */
+static bool is_rest_wanted(const options *o)
+{
+    return o->part == 0 && !o->device && !o->list && !o->digest && o->family == NULL &&
+           o->kernel == NULL && o->isa == NULL && (o->cuda || !o->bench);
 }
 
 /* Shares are left out where the machine cannot be measured. */
@@ -275,12 +293,12 @@ static void measure_ceiling(takt_check *c)
 int main(int argc, char **argv)
 {
     static takt_check c;
-    options o = {.seed = 1};
+    options o = {.seed = 1, .parts = 1};
     if (!parse(argc, argv, &o)) {
         fprintf(stderr,
                 "usage: check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] "
                 "[--bench] [--once] [--digest] [--list] [--cuda] "
-                "[--device] | --sweep tile,prefetch | --sweep "
+                "[--device] [--part I/N] | --sweep tile,prefetch | --sweep "
                 "levels [--family NAME]\n");
         return 2;
     }
@@ -305,12 +323,12 @@ int main(int argc, char **argv)
     const takt_isa_set isas = takt_isa_detect();
     int failed = 0;
     for (size_t i = 0; i < takt_kernel_unit_count && !o.cuda; i++)
-        if (is_wanted(takt_kernel_units[i], &o))
+        if (is_wanted(takt_kernel_units[i], i, &o))
             failed += check_unit(&c, takt_kernel_units[i], &o, isas);
     for (size_t i = 0; o.cuda && device_unit(i) != NULL; i++)
-        if (is_wanted(device_unit(i), &o))
+        if (is_wanted(device_unit(i), i, &o))
             failed += check_unit(&c, device_unit(i), &o, isas);
-    if (o.cuda && !o.device && !o.list && !o.digest && o.family == NULL && o.kernel == NULL) {
+    if (o.cuda && is_rest_wanted(&o)) {
         c.give_up = give_up;
         c.bench = false;
         failed += device_planted(&c, find_check, run) != 0;
@@ -319,8 +337,7 @@ int main(int argc, char **argv)
         printf("FAIL no kernel for %s runs here\n", o.isa);
         failed++;
     }
-    if (!o.cuda && !o.list && !o.bench && !o.digest && o.family == NULL && o.kernel == NULL &&
-        o.isa == NULL) {
+    if (!o.cuda && is_rest_wanted(&o)) {
         c.give_up = give_up;
         c.bench = false;
         failed += check_planted(&c, run);
