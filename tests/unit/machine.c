@@ -253,8 +253,8 @@ static void huge_pages(void)
 static void fp_state(void)
 {
     const uint64_t before = takt_fp_enter();
-    volatile float smallest = 0x1p-149f;
-    EXPECT(smallest * 1 == 0x1p-149f);
+    volatile float smallest = 0x1p-149f, product = smallest * 1;
+    EXPECT(product == 0x1p-149f);
     takt_fp_leave(before);
     EXPECT(takt_fp_enter() == before);
     takt_fp_leave(before);
@@ -262,8 +262,9 @@ static void fp_state(void)
 
 static bool rounds_to_nearest(void)
 {
-    volatile float one = 1, most_of_a_step = 0x1.8p-24f;
-    return one + most_of_a_step > 1;
+    /* The sum is volatile as well: clang moved the addition past the change of the state. */
+    volatile float one = 1, most_of_a_step = 0x1.8p-24f, sum = one + most_of_a_step;
+    return sum > 1;
 }
 
 /* A caller that rounds towards zero gets his own state back, and Takt has its own meanwhile. */
