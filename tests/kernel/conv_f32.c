@@ -91,6 +91,23 @@ static void bench(takt_check *c, const char *name, takt_conv_f32 d)
                 takt_kernel_as_conv_f32(c->kernel)(&d));
 }
 
+/* Outputs in lanes: long sums of a few channels, of whole and of short lines. */
+static void thin(takt_check *c, const takt_kernel *reference)
+{
+    int round = 0;
+    for (size_t n = 4; n <= 9; n++)
+        for (size_t columns = 7; columns <= 53; columns += 1 + check_below(c, 5), round++)
+            one(c, reference,
+                (takt_conv_f32){.lines = 1 + check_below(c, 5),
+                                .columns = columns,
+                                .channels = n,
+                                .k = 63 + check_below(c, 40),
+                                .line = check_below(c, 70),
+                                .step = 1,
+                                .adds = round % 2 == 0},
+                round);
+}
+
 void check_conv_f32(takt_check *c, const takt_kernel *reference)
 {
     int round = 0;
@@ -115,7 +132,11 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
                             .step = check_below(c, 9),
                             .adds = true},
             round++);
+    thin(c, reference);
     c->digest = digest;
+    bench(c, "6 of 400",
+          (takt_conv_f32){
+              .lines = 12, .columns = 12, .channels = 6, .k = 200, .line = 256, .step = 1});
     bench(c, "16 of 27",
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
     bench(c, "16 of 27, step 2",

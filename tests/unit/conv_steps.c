@@ -101,6 +101,9 @@ static void pools(void)
         {"model m(x: f32[2, 6, 6, 3]) { y = round(x * 2)\n return op.max_pool_dx(y, op.max_pool(y, "
          "kernel=[2, 2], layout=nhwc), kernel=[2, 2], layout=nhwc) }",
          5, true},
+        {"model m(x: f32[3, 12, 11, 6], d: f32[3, 6, 5, 6]) { return op.max_pool_dx(x, d, "
+         "kernel=[2, 2], stride=[2, 2], layout=nhwc) }",
+         4, true},
         {"model m(d: f32[2, 4, 3, 70]) { return op.avg_pool_dx(d, kernel=[3, 3], stride=[2, 2], "
          "pad=[1, 1, 1, 1], count_pad=true, layout=nhwc, shape=[2, 7, 6, 70]) }",
          9, false},
@@ -143,6 +146,26 @@ static void gradients(void)
         DW("f64", "[3, 1, 6]", "[3, 2, 3]", "dilation=[3], shape=[2, 1, 2]", 9),
         DW("bf16", "[1, 4, 8, 8]", "[1, 3, 8, 8]", "pad=[1, 1, 1, 1], shape=[3, 4, 3, 3]", 64),
         DW("i64", "[1, 2, 8]", "[1, 3, 8]", "pad=[1, 1], shape=[3, 2, 3]", 0),
+    };
+    CONV_CASES(cases);
+}
+
+/* Those that read their inputs in place. */
+static void near_gradients(void)
+{
+    static const conv_case cases[] = {
+        /* few outputs: x is read in place, as it is or with padding */
+        DW("f32", "[3, 28, 28, 1]", "[3, 24, 24, 6]", "layout=nhwc, shape=[6, 5, 5, 1]", 1728),
+        DW("f32", "[4, 12, 12, 6]", "[4, 8, 8, 16]", "layout=nhwc, shape=[16, 5, 5, 6]", 256),
+        DW("f32", "[2, 17, 15, 3]", "[2, 9, 8, 7]",
+           "stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc, shape=[7, 3, 3, 3]", 144),
+        DW("f32", "[2, 14, 13, 3]", "[2, 10, 9, 5]", "layout=nhwc, shape=[5, 5, 5, 3]", 180),
+        DW("f32", "[1, 1, 40]", "[1, 4, 38]", "shape=[4, 1, 3]", 38),
+        /* the same of dy, with chunks of k */
+        DX("f32", "[3, 8, 8, 16]", "[16, 5, 5, 6]", "layout=nhwc, shape=[3, 12, 12, 6]", 400),
+        DX("f32", "[1, 60, 12]", "[12, 30, 7]", "layout=nhwc, shape=[1, 89, 7]", 360),
+        DX("f32", "[2, 10, 9, 3]", "[3, 3, 3, 11]",
+           "pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 10, 9, 11]", 27),
     };
     CONV_CASES(cases);
 }
@@ -334,5 +357,5 @@ static void batch_position(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(convolutions, depthwise, pools, gradients, special_gradients, chains, near_inputs, limits,
-          batch_position)
+TEST_MAIN(convolutions, depthwise, pools, gradients, near_gradients, special_gradients, chains,
+          near_inputs, limits, batch_position)

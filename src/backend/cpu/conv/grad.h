@@ -11,6 +11,11 @@ TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
 bool takt_depthwise_has_grad(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_depthwise_grad_compile(takt_planner *p);
 
+/* The same for weights of one panel of outputs, with channels last in f32: inputs are read in
+ * place. */
+bool takt_conv_dw_is_near(const takt_conv_shape *c);
+TAKT_MUST_USE takt_status takt_conv_dw_near_compile(takt_planner *p);
+
 /* The same for weights, where an output has few inputs, with channels last in f32. */
 bool takt_conv_dw_is_few(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_conv_dw_few_compile(takt_planner *p);

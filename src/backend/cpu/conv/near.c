@@ -12,6 +12,7 @@
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/patch.h"
+#include "backend/cpu/conv/run.h"
 #include "backend/cpu/transpose.h"
 #include "kernel/conv_f32/conv_f32.h"
 
@@ -22,6 +23,7 @@ enum {
     LINE_FLOPS = 100000,     /* with fewer lines than threads: most work of one */
     COLUMNS_MIN = 6,         /* outputs of a line: enough sums to hide latency */
     FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
+    SOME = 8,                /* the same where patches are long */
     DEEP = 8,
     WIDE = 32,             /* channels of x and outputs of a line that make turning x pay off */
     MORE_COPIED = 96 << 10 /* of lines of such a convolution: each input is used more often */
@@ -33,6 +35,8 @@ typedef struct facts {
     takt_conv_f32_fn *run;
     const size_t *at;       /* offset of each element of a patch, in floats */
     size_t w;               /* index into step->in */
+    bool is_packed;         /* the weights are, when the plan is made */
+    size_t packed_at;       /* else, in shared scratch */
     bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */
     bool is_transposed;     /* x has channels last, and its copy has them first */
@@ -74,8 +78,10 @@ static const takt_conv_f32_info *info_of(const takt_planner *p)
 /* So few channels that outputs of a line fill the lanes of the kernel instead. */
 static bool is_thin(const takt_conv_shape *s)
 {
-    return s->cout <= FEW && s->cin >= DEEP && s->stride[2] == 1 && s->out[2] >= WIDE &&
-           (s->k <= TAKT_GEMM_CHUNK || s->k_row == s->k);
+    const bool is_long = s->k > TAKT_GEMM_CHUNK;
+    const bool is_few =
+        (s->cout <= FEW && s->out[2] >= WIDE) || (is_long && s->cout <= SOME && s->out[2] >= SOME);
+    return is_few && s->cin >= DEEP && s->stride[2] == 1 && (!is_long || s->k_row == s->k);
 }
 
 bool takt_conv_near_takes_planes(const takt_planner *p, const takt_conv_shape *s)
@@ -97,6 +103,26 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
     return line <= room * LINE_BYTES / sizeof(float) / s->cin &&
            extent(s, 1, 1) <= room * LINES_BYTES / sizeof(float) / s->cin / line &&
            (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
+}
+
+/* The convolution of dy that is the gradient of `s`, whose sums have no zeros behind them. */
+static takt_conv_shape shape_of_dx(const takt_conv_shape *s)
+{
+    takt_conv_shape dx = takt_conv_shape_flipped(s);
+    dx.k_row = dx.k;
+    return dx;
+}
+
+bool takt_conv_near_dx_fits(const takt_planner *p, const takt_conv_shape *s)
+{
+    bool is_plain = s->groups == 1;
+    for (int i = 0; i < 3; i++)
+        is_plain =
+            is_plain && s->stride[i] == 1 && s->dilation[i] == 1 && s->before[i] < s->kernel[i];
+    if (!is_plain || s->cin == 0 || s->cout == 0 || takt_conv_is_pointwise(s))
+        return false;
+    const takt_conv_shape dx = shape_of_dx(s);
+    return takt_conv_near_fits(p, &dx);
 }
 
 /* ---- running ---- */
@@ -215,6 +241,11 @@ static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, si
         takt_conv_finish(&e, &block);
 }
 
+static float *packed(const facts *f, const takt_task *t)
+{
+    return (float *)(void *)((char *)t->scratch + f->packed_at);
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -227,7 +258,7 @@ static void run(const takt_step *s, const takt_task *t)
                        .at = f->at,
                        .line = o->stride[1] * f->pitch,
                        .step = o->stride[2] * f->position,
-                       .w = takt_view_data(t, &s->in[f->w]),
+                       .w = f->is_packed ? takt_view_data(t, &s->in[f->w]) : packed(f, t),
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
     takt_cpu_share(o->batch * o->out[1], 1, t->index, s->task_count, &first, &end);
@@ -244,12 +275,23 @@ static void run(const takt_step *s, const takt_task *t)
 
 static const takt_panels panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
 
-static takt_status pack_constant(void *user, const void *from, void *to)
+static void pack(const facts *f, const float *from, float *to)
 {
-    takt_conv_shape s = ((const facts *)user)->shape;
+    takt_conv_shape s = f->shape;
     s.k_row = s.k; /* nothing is padded */
     takt_conv_pack_weights(&s, panels, from, to);
+}
+
+static takt_status pack_constant(void *user, const void *from, void *to)
+{
+    pack(user, from, to);
     return TAKT_OK;
+}
+
+static void before(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    pack(f, takt_view_data(t, &s->in[f->w]), packed(f, t));
 }
 
 static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
@@ -257,9 +299,14 @@ static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     size_t x;
     TAKT_TRY(takt_planner_input(p, from, &x));
-    const size_t floats = takt_panels_columns(panels, f->shape.cout) * f->shape.k;
-    return takt_planner_packed(p, n->in[1], "conv near", floats * sizeof(float), pack_constant, f,
-                               &f->w);
+    const size_t bytes = takt_panels_columns(panels, f->shape.cout) * f->shape.k * sizeof(float);
+    f->is_packed = takt_planner_is_constant(p, n->in[1]);
+    if (f->is_packed)
+        return takt_planner_packed(p, n->in[1], f->shape.is_flipped ? "conv near dx" : "conv near",
+                                   bytes, pack_constant, f, &f->w);
+    f->packed_at = takt_conv_reserve(p->step, bytes);
+    p->step->before = before;
+    return takt_planner_input(p, n->in[1], &f->w);
 }
 
 static takt_status set_taps(takt_planner *p, facts *f)
@@ -269,7 +316,7 @@ static takt_status set_taps(takt_planner *p, facts *f)
     if (at == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < s->k; i++) {
-        const size_t tap = i / s->cin;
+        const size_t tap = s->is_flipped ? s->taps - 1 - i / s->cin : i / s->cin;
         at[i] = tap / s->kernel[2] * s->dilation[1] * f->pitch +
                 tap % s->kernel[2] * s->dilation[2] * f->position + i % s->cin * f->channel;
     }
@@ -308,6 +355,8 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_conv_dx)
+        f->shape = shape_of_dx(&f->shape);
     p->step->kernel = NULL; /* instead of the product's */
     f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
     const takt_conv_shape *s = &f->shape;

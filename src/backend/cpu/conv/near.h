@@ -4,12 +4,14 @@
 
 #include "backend/cpu/conv/shape.h"
 
-/* Whether the f32 convolution of `s` with constant weights is faster this way than as a product. */
+/* Whether the f32 convolution of `s` is faster this way than as a product. */
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s);
+/* And whether its gradient by x is, which is a convolution of dy. */
+bool takt_conv_near_dx_fits(const takt_planner *p, const takt_conv_shape *s);
 /* And whether it is faster on x with channels first than after a transpose. */
 bool takt_conv_near_takes_planes(const takt_planner *p, const takt_conv_shape *s);
-/* For p->group, whose first node is that convolution. `planes`: x with channels first, whose
- * transpose, the convolution's input, is not computed; or TAKT_NONE. */
+/* For p->group, whose first node is that convolution or gradient. `planes`: x with channels first,
+ * whose transpose, the convolution's input, is not computed; or TAKT_NONE. */
 TAKT_MUST_USE takt_status takt_conv_near_compile(takt_planner *p, takt_id planes);
 
 #endif

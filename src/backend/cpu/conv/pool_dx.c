@@ -41,8 +41,20 @@ static void find_rows(const takt_pool_shape *s, const float *x, float *dx, const
 
 static void clear(const takt_pool_shape *c, float *dx, size_t channels)
 {
-    for (size_t i = 0; i < c->area; i++)
-        memset(dx + i * c->channels, 0, channels * sizeof *dx);
+    if (channels == c->channels)
+        memset(dx, 0, c->area * channels * sizeof *dx);
+    else
+        for (size_t i = 0; i < c->area; i++)
+            memset(dx + i * c->channels, 0, channels * sizeof *dx);
+}
+
+/* Whether no element lies in two windows. */
+static bool is_alone(const takt_pool_shape *s)
+{
+    bool is = true;
+    for (int i = 0; i < 3; i++)
+        is = is && (s->kernel[i] - 1) * s->dilation[i] < s->stride[i];
+    return is;
 }
 
 static void run_block(const takt_step *s, const takt_task *t, size_t sample, size_t first)
@@ -70,7 +82,8 @@ static void run_block(const takt_step *s, const takt_task *t, size_t sample, siz
                           .before = c->before[2],
                           .x = rows,
                           .dx = to,
-                          .divisor = is_max ? NULL : divisors};
+                          .divisor = is_max ? NULL : divisors,
+                          .is_alone = is_alone(c)};
     clear(c, dx, channels);
     for (size_t row = 0; row < c->out[0] * c->out[1] && !takt_poll_stops(t->poll); row++) {
         size_t at[3] = {row / c->out[1], row % c->out[1], 0};

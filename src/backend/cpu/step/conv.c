@@ -282,11 +282,13 @@ static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
-/* Patches are gathered, the weights are f32 constants, and no other blocks are requested. */
+/* Patches are gathered, the weights are f32, and no other blocks are requested. */
 static bool is_plain(takt_planner *p, const takt_conv_product *f)
 {
+    const takt_id w = p->graph->nodes[p->group->nodes[0]].in[1];
     return !f->is_direct && f->blocking == NULL && f->narrow.fast == NULL &&
-           !takt_is_narrow(&f->narrow) && takt_planner_is_constant(p, f->narrow.from) &&
+           !takt_is_narrow(&f->narrow) &&
+           (takt_planner_is_constant(p, f->narrow.from) || f->narrow.from == w) &&
            !takt_planner_in_prologue(p);
 }
 

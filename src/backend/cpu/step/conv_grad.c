@@ -1,6 +1,7 @@
 /* conv_grad.c - gradients of a convolution with respect to its input and to its weights. */
 #include "backend/cpu/conv/generic.h"
 #include "backend/cpu/conv/grad.h"
+#include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/run.h"
 #include "op/util/conv.h"
 
@@ -21,6 +22,10 @@ static takt_status compile(takt_planner *p)
     if (takt_depthwise_has_grad(&shape))
         return takt_depthwise_grad_compile(p);
     const bool is_dw = takt_conv_result_of(n->op) == TAKT_CONV_DW;
+    if (is_dw && takt_conv_dw_is_near(&shape))
+        return takt_conv_dw_near_compile(p);
+    if (!is_dw && takt_conv_near_dx_fits(p, &shape))
+        return takt_conv_near_compile(p, TAKT_NONE);
     if (is_dw && takt_conv_dw_is_few(&shape))
         return takt_conv_dw_few_compile(p);
     return is_dw ? takt_conv_dw_compile(p) : takt_conv_dx_compile(p);
