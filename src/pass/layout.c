@@ -5,7 +5,8 @@
  * makes the second form of its result. Later ops that do not depend on the order of axes
  * (element-wise operations, quantisation, concat, pad, slice, gather, reductions over space) are
  * computed on the second form too, so chains need no transposes inside; everything else takes the
- * first.
+ * first. An enlarged picture that nothing asks for with channels last is made in the model's own
+ * form: what is transposed is then the small one.
  *
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
  * only moved if its axes keep theirs. So no bit changes. */
@@ -312,11 +313,15 @@ static takt_status run(const takt_graph *in, const takt_pass_given *given, takt_
     if (status == TAKT_OK) {
         l.last = takt_arena_array(&l.c.arena, in->count, sizeof *l.last);
         l.is_moved = takt_arena_array(&l.c.arena, in->count, 1);
-        status = l.last == NULL || l.is_moved == NULL ? TAKT_ERR_MEMORY
-                                                      : takt_graph_begin_copy(in, l.c.out, l.c.map);
+        l.is_asked = takt_arena_array(&l.c.arena, in->count, 1);
+        status = l.last == NULL || l.is_moved == NULL || l.is_asked == NULL
+                     ? TAKT_ERR_MEMORY
+                     : takt_graph_begin_copy(in, l.c.out, l.c.map);
     }
     for (size_t i = 0; i < in->count && status == TAKT_OK; i++)
         l.last[i] = TAKT_NONE;
+    if (status == TAKT_OK)
+        takt_layout_ask(&l);
     for (size_t i = 0; i < in->count && status == TAKT_OK; i++)
         if (l.c.live[i] && l.c.map[i] == TAKT_NONE)
             status = visit(&l, (takt_id)i);

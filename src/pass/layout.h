@@ -9,6 +9,7 @@ typedef struct takt_layout {
     takt_copier c;
     takt_id *last;           /* per node of `in`: its form with channels last, or TAKT_NONE */
     unsigned char *is_moved; /* it was computed in that form */
+    unsigned char *is_asked; /* something after it computes in that form */
     takt_pass_report *report;
 } takt_layout;
 
@@ -23,8 +24,10 @@ takt_id takt_layout_last(takt_layout *l, takt_id id);
 void takt_layout_moved(takt_layout *l, takt_id id, const takt_id *in, const takt_attr *attr,
                        const char *law);
 
-/* layout_moves.c: node `id` is moved if it quantises, or only moves elements; or shuffles channels,
- * which depends on the nodes before it. */
+/* layout_moves.c: fills `is_asked`. */
+void takt_layout_ask(takt_layout *l);
+/* Node `id` is moved if it quantises, or only moves elements; or shuffles channels, which depends
+ * on the nodes before it. */
 bool takt_layout_move(takt_layout *l, takt_id id, const takt_node *n);
 bool takt_layout_shuffle(takt_layout *l, takt_id id, const takt_node *n);
 

@@ -114,6 +114,54 @@ static bool slice(takt_layout *l, takt_id id, const takt_node *n)
     return true;
 }
 
+/* ---- enlarged pictures ---- */
+
+/* It computes in the form that its only large operand has; sums of two would be transposed twice.
+ */
+static bool passes_on(const takt_graph *g, const takt_node *n)
+{
+    uint32_t large = 0;
+    if (n->op == &takt_op_gather || n->op == &takt_op_gather_sum)
+        return true;
+    for (uint32_t k = 0; k < n->in_count; k++)
+        large += n->in[k] != TAKT_NONE && takt_match_type(g, n->in[k], n->type);
+    return (n->op->traits & TAKT_ELEMENTWISE) != 0 && large == 1;
+}
+
+/* Ops that have no other form than the model's own. */
+static bool is_plain(const takt_node *n)
+{
+    const takt_op *const ops[] = {&takt_op_reshape, &takt_op_transpose, &takt_op_matmul,
+                                  &takt_op_softmax};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (n->op == ops[i])
+            return true;
+    return false;
+}
+
+void takt_layout_ask(takt_layout *l)
+{
+    const takt_graph *g = l->c.in;
+    for (size_t i = g->count; i-- > 0;) {
+        const takt_node *n = &g->nodes[i];
+        if (!l->c.live[i] || is_plain(n) || (passes_on(g, n) && !l->is_asked[i]))
+            continue;
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] != TAKT_NONE)
+                l->is_asked[n->in[k]] = 1;
+    }
+}
+
+/* More elements than before, and only the model's own form of them is read. */
+static bool stays(const takt_layout *l, takt_id id, const takt_node *n)
+{
+    const takt_type *x = takt_type_of(l->c.in, n->in[0]);
+    const int64_t axis = takt_node_int(n, "axis");
+    const int d = (int)(axis < 0 ? axis + x->rank : axis);
+    return !l->is_asked[id] && takt_dim_is_number(x->dim[d]) &&
+           takt_dim_is_number(n->type->dim[d]) && n->type->dim[d] > x->dim[d];
+}
+
 /* Elements along any axis but that of the channels, which are then contiguous. */
 static bool gather(takt_layout *l, takt_id id, const takt_node *n)
 {
@@ -123,7 +171,7 @@ static bool gather(takt_layout *l, takt_id id, const takt_node *n)
     takt_attr attrs[TAKT_MAX_ATTRS];
     const int at = takt_op_attr_index(n->op, "axis");
     const int64_t axis = takt_layout_axis(n->attr[at].i64, rank);
-    if (axis == rank - 1 || !l->is_moved[n->in[0]])
+    if (axis == rank - 1 || !l->is_moved[n->in[0]] || stays(l, id, n))
         return false;
     takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(axis);
@@ -141,7 +189,7 @@ static bool gather_sum(takt_layout *l, takt_id id, const takt_node *n)
     takt_id in[4];
     const int at = takt_op_attr_index(n->op, "axis"), rank = n->type->rank;
     const int64_t axis = takt_layout_axis(n->attr[at].i64, rank);
-    if (axis == rank - 1 || !l->is_moved[n->in[0]])
+    if (axis == rank - 1 || !l->is_moved[n->in[0]] || stays(l, id, n))
         return false;
     takt_node_attrs(n, attrs);
     attrs[at] = takt_attr_i64(axis);

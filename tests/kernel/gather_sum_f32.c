@@ -11,10 +11,15 @@ check_fn check_gather_sum_f32;
 
 enum { ELEMENTS = 19 }; /* of x, along the axis */
 
-static void fill_places(takt_check *c, int32_t *at, int32_t *inside, size_t count)
+/* `row` places of each tap: anywhere, or as those of a picture that becomes three times as large.
+ */
+static void fill_places(takt_check *c, int32_t *at, int32_t *inside, size_t count, size_t row)
 {
+    const bool is_enlarged = check_random(c) % 2 == 0;
+    const size_t first = check_random(c) % ELEMENTS;
     for (size_t i = 0; i < count; i++) {
-        at[i] = (int32_t)(check_random(c) % ELEMENTS);
+        const size_t near = (first + i % row / 3) % ELEMENTS;
+        at[i] = (int32_t)(is_enlarged ? near : check_random(c) % ELEMENTS);
         inside[i] = check_random(c) % 3 == 0 ? 0 : -1;
     }
 }
@@ -36,7 +41,7 @@ static void one(takt_check *c, const takt_kernel *reference, takt_gather_sum_f32
     float *got = check_place(c, RESULT, out * sizeof *got, where);
     check_fill_f32(c, x, count, values);
     check_fill_f32(c, weight, g.taps * g.weight_tap, CHECK_PLAIN);
-    fill_places(c, at, inside, taps);
+    fill_places(c, at, inside, taps, g.at_tap > 0 ? g.at_tap : 1);
     g.x = x;
     g.at = at;
     g.weight = weight;
@@ -58,6 +63,7 @@ static void bench(takt_check *c)
     for (size_t i = 0; i < check_timed(c, 3, 1); i++) {
         const size_t inner = i == 1 ? WIDE : 1, taps = i == 2 ? 4 : 2, places = PLACES / inner;
         takt_gather_sum_f32 g = {.planes = 1,
+                                 .size = ELEMENTS,
                                  .taps = taps,
                                  .places = places,
                                  .inner = inner,
@@ -72,7 +78,7 @@ static void bench(takt_check *c)
         g.y = check_place(c, RESULT, sizeof(float) * PLACES, CHECK_AT_START);
         check_fill_f32(c, x, ELEMENTS * inner, CHECK_PLAIN);
         check_fill_f32(c, weight, taps * places, CHECK_PLAIN);
-        fill_places(c, at, inside, taps * places);
+        fill_places(c, at, inside, taps * places, places);
         g.x = x;
         g.weight = weight;
         g.at = at;
@@ -94,6 +100,7 @@ void check_gather_sum_f32(takt_check *c, const takt_kernel *reference)
             for (size_t places = 0; places <= (inners[i] == 1 ? CHECK_TAILS : 3); places++) {
                 const size_t inner = inners[i], row = inner + (places + taps) % 3 % 2 * 3;
                 const takt_gather_sum_f32 g = {.planes = 1 + places % 3,
+                                               .size = ELEMENTS,
                                                .x_plane = ELEMENTS * row + places % 2,
                                                .y_plane = places * row + taps % 2,
                                                .taps = taps,

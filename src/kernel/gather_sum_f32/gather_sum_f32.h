@@ -6,7 +6,7 @@
  *              inside[k * at_tap + p] where `inside` is not NULL
  *   sizes      r < planes, p < places, i < inner, k < taps, taps >= 1
  *   order      products and sums are rounded one by one, in the order of k: no fused multiply-add
- *   reads      exactly the elements named, no alignment; at is not negative
+ *   reads      elements of x below `size`, which `at` is; no alignment; at is not negative
  *   aliasing   y overlaps no other operand
  */
 #ifndef TAKT_KERNEL_GATHER_SUM_F32_H
@@ -19,6 +19,7 @@
 
 typedef struct takt_gather_sum_f32 {
     size_t planes, taps, places, inner;
+    size_t size;               /* elements of x that a place may name */
     size_t x_plane, y_plane;   /* floats from one plane to the next */
     size_t x_row, y_row;       /* and from one place to the next */
     size_t at_tap, weight_tap; /* elements from one tap to the next */

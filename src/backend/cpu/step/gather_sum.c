@@ -9,8 +9,10 @@
 #include "kernel/gather_sum_f32/gather_sum_f32.h"
 
 enum { X, INDEX, WEIGHT, INSIDE };
-enum { AT_ONCE = 4096, MOST = 1024 };     /* indices in scratch memory; places of a block */
-enum { NEAR = 1 << 14, MOST_PLANES = 8 }; /* floats of x that stay in L1; planes at a time */
+enum { AT_ONCE = 4096, MOST = 1024 }; /* indices in scratch memory; places of a block */
+/* Floats of x and of y that stay in the nearest caches, and planes at a time: what is known of
+ * places is found once for all of them. */
+enum { NEAR_X = 1 << 14, NEAR_Y = 1 << 13, MOST_PLANES = 32 };
 
 typedef struct facts {
     takt_gather_sum_f32_fn *run;
@@ -100,6 +102,7 @@ static void run(const takt_step *s, const takt_task *t)
     float *y = takt_view_data(t, &s->out[0]);
     takt_index_reader r = takt_index_open(t, &s->in[INDEX]);
     takt_gather_sum_f32 g = {.taps = f->taps,
+                             .size = f->size,
                              .x_plane = f->size * f->inner,
                              .y_plane = f->places * f->inner,
                              .x_row = f->inner,
@@ -145,8 +148,8 @@ static void set_sizes(facts *f, const takt_graph *g, const takt_node *n)
     f->block = least(f->block, at_least_one(f->places));
     f->blocks = (f->places + f->block - 1) / f->block;
     f->piece = at_least_one(TAKT_PACE / (f->taps * f->block));
-    f->planes = at_least_one(NEAR / at_least_one(f->size * f->inner));
-    f->planes = least(f->planes, MOST_PLANES);
+    f->planes = least(NEAR_X / at_least_one(f->size * f->inner), NEAR_Y / f->block);
+    f->planes = at_least_one(least(f->planes, MOST_PLANES));
     f->has_inside = n->in_count > INSIDE && n->in[INSIDE] != TAKT_NONE;
 }
 
