@@ -7,7 +7,7 @@
 #include "check.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 
-enum { A, B, RESULT, WANT, PACKED, SCRATCH };
+enum { A, B, RESULT, WANT, PACKED, PLACES };
 
 check_fn check_direct_f32;
 
@@ -28,7 +28,8 @@ static void packed(takt_check *c, const takt_direct_f32 *g)
     memset(b, 0, count * sizeof *b);
     for (size_t p = 0; p < g->k; p++)
         for (size_t j = 0; j < g->n; j++)
-            b[takt_packed_at(panels, g->k, g->n, p, j)] = g->b[p * g->b_row + j * g->b_col];
+            b[takt_packed_at(panels, g->k, g->n, p, j)] =
+                g->b_at != NULL ? g->b[g->b_at[p] + j] : g->b[p * g->b_row + j * g->b_col];
     const takt_gemm_f32 same = {.m = g->m,
                                 .n = g->n,
                                 .k = g->k,
@@ -60,11 +61,18 @@ static void one(takt_check *c, const takt_kernel *reference, takt_direct_f32 g, 
     check_fill_f32(c, b, b_count, values);
     g.a = a;
     g.b = b;
+    if (by_rows && round % 4 == 0) { /* rows in any order, and some of them twice */
+        size_t *at = check_place(c, PLACES, g.k * sizeof *at, where);
+        for (size_t p = 0; p < g.k; p++)
+            at[p] = check_below(c, (uint32_t)g.k) * ld;
+        g.b_at = at;
+        g.b_row = g.b_col = 0;
+    }
     const size_t bytes = span(g.m, g.n, g.ldc) * sizeof *g.c;
     float *want = check_place(c, WANT, bytes, CHECK_AT_END);
     memset(want, 0x5a, bytes);
     g.c = want;
-    if (round % 4 < 2)
+    if (round % 8 < 3)
         packed(c, &g);
     else
         takt_kernel_as_direct_f32(reference)(&g);

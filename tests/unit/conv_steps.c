@@ -259,6 +259,36 @@ static void chains(void)
     CONV_CASES(cases);
 }
 
+/* Gradients with few channels, by weights known at plan time: phases with more taps than others,
+ * phases that are one product, strips of lines, chunks of k, holes, borders, positions that no tap
+ * reaches; the last have too many channels or lines that are too long. */
+static void few_channels(void)
+{
+#define FEW(d, w, attrs, k)                                                                        \
+    {                                                                                              \
+        "model m(d: f32" d ") { param w: f32" w " = uniform(-1, 1)\n return op.conv_dx(d, w, "     \
+        "layout=nhwc, " attrs ") }",                                                               \
+            k, true                                                                                \
+    }
+    static const conv_case cases[] = {
+        FEW("[2, 40, 33, 32]", "[32, 3, 3, 2]",
+            "stride=[1, 2], pad=[1, 1, 1, 1], shape=[2, 40, 65, 2]", 300),
+        FEW("[1, 9, 11, 20]", "[20, 4, 4, 1]",
+            "stride=[2, 2], pad=[1, 1, 1, 1], shape=[1, 18, 22, 1]", 100),
+        FEW("[1, 9, 11, 70]", "[70, 3, 5, 3]",
+            "dilation=[2, 1], pad=[2, 1, 2, 2], shape=[1, 9, 12, 3]", 1100),
+        FEW("[1, 200, 7]", "[7, 9, 1]", "stride=[4], pad=[3, 2], shape=[1, 800, 1]", 100),
+        FEW("[2, 7, 6, 5]", "[5, 2, 2, 1]", "stride=[3, 1], shape=[2, 20, 7, 1]", 100),
+        FEW("[3, 7, 6, 5]", "[5, 2, 2, 2]", "stride=[3, 4], shape=[3, 20, 23, 2]", 100),
+        FEW("[1, 5, 6, 9]", "[9, 3, 3, 1]", "stride=[2, 1], pad=[0, 2, 0, 2], shape=[1, 11, 4, 1]",
+            100),
+        FEW("[1, 5, 6, 9]", "[9, 3, 3, 13]", "pad=[1, 1, 1, 1], shape=[1, 5, 6, 13]", 100),
+        FEW("[1, 9000, 16]", "[16, 3, 1]", "pad=[1, 1], shape=[1, 9000, 1]", 100),
+    };
+#undef FEW
+    CONV_CASES(cases);
+}
+
 /* Few channels of outputs, whose inputs are read where they lie. */
 static void near_inputs(void)
 {
@@ -357,5 +387,5 @@ static void batch_position(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(convolutions, depthwise, pools, gradients, near_gradients, special_gradients, chains,
-          near_inputs, limits, batch_position)
+TEST_MAIN(convolutions, depthwise, pools, gradients, near_gradients, special_gradients,
+          few_channels, chains, near_inputs, limits, batch_position)

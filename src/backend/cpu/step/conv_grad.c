@@ -28,7 +28,11 @@ static takt_status compile(takt_planner *p)
         return takt_conv_near_compile(p, TAKT_NONE);
     if (is_dw && takt_conv_dw_is_few(&shape))
         return takt_conv_dw_few_compile(p);
-    return is_dw ? takt_conv_dw_compile(p) : takt_conv_dx_compile(p);
+    if (is_dw)
+        return takt_conv_dw_compile(p);
+    bool is_few = false;
+    TAKT_TRY(takt_conv_dx_few_compile(p, &is_few));
+    return is_few ? TAKT_OK : takt_conv_dx_compile(p);
 }
 
 const takt_cpu_kind takt_cpu_conv_grad = {
