@@ -3,7 +3,7 @@
  * read. */
 #include "serve/serve.h"
 
-/* Waiting for another slot costs a step, so not for fewer tokens than this. */
+/* Waiting for another slot costs a step, so not for a prefix of fewer tokens than this. */
 enum { WORTH = 16 };
 
 /* All but the last token, whose scores are needed. */
@@ -80,14 +80,18 @@ static bool is_reading(const takt_slot *slot)
     return slot->job != NULL && !slot->w.is_over && slot->w.prompt_read < slot->w.prompt_count;
 }
 
-/* Whether an earlier slot at the same position is reading the tokens that this one needs. */
+/* Whether a slot that came before is about to read the tokens that this one needs. The first of all
+ * waits for none. */
 static bool is_led(const takt_server *s, const takt_slot *slot)
 {
     const size_t has = slot->w.prompt_read;
-    for (const takt_slot *other = s->slots; other != slot; other++)
-        if (is_reading(other) && other->w.prompt_read == has &&
-            common(other->job, slot->job) >= has + WORTH)
+    for (const takt_slot *other = s->slots; other != s->slots + s->slot_count; other++) {
+        if (!is_reading(other) || other->used >= slot->used || other->w.prompt_read > has)
+            continue;
+        const size_t same = common(other->job, slot->job);
+        if (same > has && same >= WORTH)
             return true;
+    }
     return false;
 }
 
@@ -118,10 +122,10 @@ const takt_slot *takt_serve_reader(const takt_server *s)
     return writes ? reader : NULL;
 }
 
-takt_status takt_serve_waits(takt_server *s, takt_slot *slot, const takt_slot *reader, bool *waits)
+takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits)
 {
     size_t count;
-    *waits = is_reading(slot) && reader != NULL && slot != reader;
+    *waits = false;
     if (!is_reading(slot) || s->slot_count < 2 || !takt_generator_rewinds(slot->g))
         return TAKT_OK;
     TAKT_TRY(adopt(s, slot, &count));
@@ -129,6 +133,6 @@ takt_status takt_serve_waits(takt_server *s, takt_slot *slot, const takt_slot *r
         slot->w.result.cached_tokens += count - slot->w.prompt_read;
         slot->w.prompt_read = count;
     }
-    *waits = *waits || is_led(s, slot);
+    *waits = is_led(s, slot);
     return TAKT_OK;
 }

@@ -2,8 +2,9 @@
  *
  * Two threads. The caller's has all connections: it reads requests, checks them whole, answers what
  * needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
- * takes jobs from a bounded queue and goes round the texts that are being written: a part of a
- * prompt each, then one run that reads the last token of all others.
+ * takes jobs from a bounded queue and goes round the texts that are being written: a part of each
+ * prompt, several in one run where that is faster, then one run that reads the last token of all
+ * others.
  * They meet in a job's `out`, under one lock that is held briefly. The second to finish frees a
  * job: the engine when it is done, or the connection when it has gone.
  */
@@ -150,8 +151,9 @@ struct takt_server {
     takt_served models[TAKT_SERVE_MODELS];
     size_t model_count;
     takt_slot *slots;
-    takt_generator **texts; /* of the slots */
-    int32_t *ids;           /* what they read next, or -1 */
+    takt_generator **texts;    /* of the slots */
+    int32_t *ids;              /* what they read next, or -1 */
+    takt_together_part *parts; /* of their prompts */
     size_t slot_count;
     uint64_t slot_uses;
     takt_together together; /* texts NULL: they go on one by one */
@@ -240,13 +242,13 @@ TAKT_MUST_USE takt_status takt_serve_write_kept(takt_server *s);
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
-/* While texts are written, one prompt is read at a time, in the order of arrival: the time between
- * two tokens is that of one part of a prompt at most. NULL: all prompts may be read. */
+/* While texts are written, one run reads prompts, that of the slot which came first and others
+ * that it can take along: the time between two tokens is that of one part of a prompt at most.
+ * NULL: all prompts may be read. */
 const takt_slot *takt_serve_reader(const takt_server *s);
 /* Before a part of a prompt is read: takes over what another slot has read meanwhile. `*waits`:
- * another slot is about to read the same, or `reader` comes first. */
-TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, const takt_slot *reader,
-                                           bool *waits);
+ * another slot is about to read the same. */
+TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
 void takt_serve_end_stream(takt_job *job);

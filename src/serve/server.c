@@ -59,6 +59,8 @@ static takt_status make_slots(takt_server *s)
     s->texts = block;
     TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof *s->ids, "slots", &block));
     s->ids = block;
+    TAKT_TRY(takt_mem_zero(s->ctx, count, sizeof *s->parts, "slots", &block));
+    s->parts = block;
     return TAKT_OK;
 }
 
@@ -306,6 +308,7 @@ void takt_server_destroy(takt_server *s)
     takt_mem_put(ctx, s->slots, slots * sizeof *s->slots);
     takt_mem_put(ctx, s->texts, slots * sizeof *s->texts);
     takt_mem_put(ctx, s->ids, slots * sizeof *s->ids);
+    takt_mem_put(ctx, s->parts, slots * sizeof *s->parts);
     takt_embedder_destroy(s->embedder);
     for (size_t i = 0; i < s->model_count; i++)
         takt_model_destroy(s->models[i].model);

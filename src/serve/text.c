@@ -151,11 +151,34 @@ static void count_token(takt_server *s, takt_job *job)
     job->last_ns = now;
 }
 
-/* `*id`: the next token for the text to read, or -1. */
-static void step(takt_server *s, takt_slot *slot, const takt_slot *reader, int32_t *id)
+static void fail(takt_server *s, takt_slot *slot, takt_status status)
+{
+    takt_serve_failure(slot->job, status);
+    slot->w.is_over = true;
+    finish(s, slot);
+}
+
+/* Reads a part of the prompt, or leaves that to read_parts; or writes a token. */
+static takt_status go_on(takt_server *s, takt_slot *slot, const takt_slot *reader)
+{
+    const size_t i = (size_t)(slot - s->slots);
+    takt_together_part *part = &s->parts[i];
+    const bool is_prompt = slot->w.prompt_read < slot->w.prompt_count;
+    bool waits;
+    TAKT_TRY(takt_serve_waits(s, slot, &waits));
+    if (waits)
+        return TAKT_OK;
+    if (s->together.texts != NULL && takt_writing_part(&slot->w, &part->ids, &part->count))
+        return TAKT_OK;
+    part->count = 0;
+    waits = is_prompt && reader != NULL && slot != reader;
+    return waits ? TAKT_OK : takt_writing_half(&slot->w, &s->ids[i]);
+}
+
+/* The slot's next step: what it reads of its prompt, or the next token to read, if any. */
+static void step(takt_server *s, takt_slot *slot, const takt_slot *reader)
 {
     takt_job *job = slot->job;
-    *id = -1;
     const size_t tokens = slot->w.result.tokens;
     if (takt_serve_is_left(s, job) || job->has_failed) {
         slot->w.is_over = true;
@@ -163,10 +186,7 @@ static void step(takt_server *s, takt_slot *slot, const takt_slot *reader, int32
     }
     if (job->is_mute && slot->w.prompt_read == slot->w.prompt_count)
         slot->w.is_over = true;
-    bool waits = true;
-    takt_status status = slot->w.is_over ? TAKT_OK : takt_serve_waits(s, slot, reader, &waits);
-    if (status == TAKT_OK && !waits)
-        status = takt_writing_half(&slot->w, id);
+    const takt_status status = slot->w.is_over ? TAKT_OK : go_on(s, slot, reader);
     if (status != TAKT_OK) {
         takt_serve_failure(job, status);
         slot->w.is_over = true;
@@ -177,6 +197,24 @@ static void step(takt_server *s, takt_slot *slot, const takt_slot *reader, int32
         count_token(s, job);
     if (slot->w.is_over)
         finish(s, slot);
+}
+
+/* Parts of prompts, of several texts in one run where that is faster. */
+static void read_parts(takt_server *s, const takt_slot *reader)
+{
+    if (s->together.texts == NULL)
+        return;
+    takt_together_read_parts(&s->together, s->parts,
+                             reader != NULL ? (size_t)(reader - s->slots) : s->slot_count);
+    for (size_t i = 0; i < s->slot_count; i++) {
+        const takt_together_part *part = &s->parts[i];
+        takt_slot *slot = &s->slots[i];
+        if (!part->is_done || slot->job == NULL)
+            continue;
+        takt_writing_took(&slot->w, part->count, part->ns);
+        if (part->status != TAKT_OK)
+            fail(s, slot, part->status);
+    }
 }
 
 /* Each text reads its last token: all in one batched run, or one by one, with guesses if there are
@@ -190,11 +228,8 @@ static void read_all(takt_server *s)
         if (s->ids[i] < 0)
             continue;
         const takt_status status = at_once ? all : takt_writing_read(&slot->w, s->ids[i]);
-        if (status != TAKT_OK) {
-            takt_serve_failure(slot->job, status);
-            slot->w.is_over = true;
-            finish(s, slot);
-        }
+        if (status != TAKT_OK)
+            fail(s, slot, status);
     }
 }
 
@@ -255,11 +290,13 @@ bool takt_serve_texts(takt_server *s)
     const takt_slot *reader = takt_serve_reader(s);
     for (size_t i = 0; i < s->slot_count; i++) {
         s->ids[i] = -1;
+        s->parts[i] = (takt_together_part){.count = 0};
         if (s->slots[i].job == NULL)
             continue;
-        step(s, &s->slots[i], reader, &s->ids[i]);
+        step(s, &s->slots[i], reader);
         worked = true;
     }
+    read_parts(s, reader);
     read_all(s);
     if (delays && !worked)
         takt_os_sleep_until(takt_os_now_ns(NULL) + NAP_NS);

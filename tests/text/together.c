@@ -2,6 +2,9 @@
  * next to it, joins, leaves or rests; a token allocates nothing. */
 #include "api/text/together.h"
 
+#include "api/session/session.h"
+#include "plan/plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +13,7 @@
 #include "../test.h"
 #include "util/inject.h"
 
-enum { MOST = 8, STEPS = 24, VOCABULARY = 512 };
+enum { MOST = 8, STEPS = 24, VOCABULARY = 512, CONTEXT = 96, LONGEST = 12 };
 
 static const char *file(const char *kind)
 {
@@ -67,10 +70,9 @@ typedef struct group {
     size_t count;
 } group;
 
-static bool open_group(takt_ctx *ctx, group *of, const char *kind, size_t count, int threads)
+static bool open_with(takt_ctx *ctx, group *of, const char *kind, size_t count,
+                      takt_generator_options options)
 {
-    const takt_generator_options options = {
-        .threads = threads, .context = 64, .batch = 16, .activations = "int8"};
     *of = (group){.count = count};
     if (!EXPECT_OK(ctx,
                    takt_generator_open_first(ctx, file(kind), &options, count, 0, &of->texts[0])))
@@ -81,6 +83,23 @@ static bool open_group(takt_ctx *ctx, group *of, const char *kind, size_t count,
         if (!EXPECT_OK(ctx, takt_generator_clone(of->texts[0], i, &of->texts[i])))
             return false;
     return EXPECT_OK(ctx, takt_together_open(&of->together, of->texts, count));
+}
+
+static bool open_group(takt_ctx *ctx, group *of, const char *kind, size_t count, int threads)
+{
+    const takt_generator_options options = {
+        .threads = threads, .context = 64, .batch = 16, .activations = "int8"};
+    return open_with(ctx, of, kind, count, options);
+}
+
+/* All texts can read LONGEST tokens in one run. */
+static bool open_parts(takt_ctx *ctx, group *of, const char *kind, size_t count, int threads)
+{
+    const takt_generator_options options = {.threads = threads,
+                                            .context = CONTEXT,
+                                            .batch = (int64_t)count * LONGEST,
+                                            .activations = "int8"};
+    return open_with(ctx, of, kind, count, options);
 }
 
 static void close_group(group *of)
@@ -144,6 +163,130 @@ static void same_scores(takt_ctx *ctx, const char *kind, size_t count, int threa
     close_group(&of);
 }
 
+/* ---- prompts ---- */
+
+/* The first tokens of text `row`, of which it reads `lengths[row]` at a time. */
+static void fill_prompt(size_t row, int32_t *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int32_t)((i * 37 + row * 11 + 3) % VOCABULARY);
+}
+
+/* Parts of different lengths in one run, between texts that rest: all have the scores and the
+ * caches that they have alone. */
+static void join(takt_ctx *ctx, group *of, takt_generator *single, const size_t *lengths)
+{
+    static int32_t ids[MOST][CONTEXT];
+    takt_together_part parts[MOST] = {0};
+    size_t members = 0, read[MOST], count;
+    for (size_t i = 0; i < of->count; i++) {
+        fill_prompt(i, ids[i], CONTEXT);
+        read[i] = (size_t)of->texts[i]->position;
+        parts[i] = (takt_together_part){.ids = ids[i] + read[i], .count = lengths[i]};
+        members += lengths[i] > 0;
+    }
+    of->together.spare = 1000; /* whatever is computed for nothing */
+    takt_together_read_parts(&of->together, parts, of->count);
+    for (size_t i = 0; i < of->count; i++) {
+        takt_generator *g = of->texts[i];
+        EXPECT(parts[i].status == TAKT_OK && parts[i].is_done == (lengths[i] > 0));
+        EXPECT(lengths[i] == 0 || parts[i].together == members, "%zu of %zu texts in one run",
+               parts[i].together, members);
+        EXPECT_EQ(g->position, read[i] + lengths[i]);
+        takt_generator_reset(single);
+        if (g->position == 0 || lengths[i] == 0)
+            continue;
+        EXPECT_OK(ctx, takt_generator_read(single, ids[i], (size_t)g->position));
+        EXPECT(memcmp(takt_generator_scores(g, &count), single->scores,
+                      VOCABULARY * sizeof(float)) == 0,
+               "text %zu of %zu, %zu tokens: other scores than alone", i, of->count, lengths[i]);
+    }
+}
+
+/* What is after a text in its caches is zero, as if nothing had been there. */
+static void is_clean(const group *of)
+{
+    for (size_t row = 0; row < of->count; row++) {
+        const takt_generator *g = of->texts[row];
+        const size_t slots = g->engine.token->plan->graph->slot_count;
+        for (size_t i = 0; i < slots; i++) {
+            const takt_tensor *value = &g->engine.token->slots[i].shared->value;
+            const size_t bytes = takt_tensor_bytes(value), used = (size_t)g->position;
+            const unsigned char *at = takt_tensor_data(value);
+            size_t odd = 0;
+            for (size_t k = bytes / CONTEXT * used; bytes > CONTEXT && k < bytes; k++)
+                odd += at[k] != 0;
+            EXPECT(odd == 0, "text %zu, state %zu: %zu bytes are left behind its tokens", row, i,
+                   odd);
+        }
+    }
+}
+
+static void joined(takt_ctx *ctx, const char *kind, size_t count, int threads)
+{
+    static const size_t lengths[][MOST] = {{3, 1, 12, 7, 5, 12, 2, 9},
+                                           {0, 4, 0, 0, 4, 0, 0, 0},
+                                           {5, 0, 0, 1, 0, 2, 0, 11},
+                                           {1, 1, 1, 1, 1, 1, 1, 1}};
+    const takt_generator_options options = {
+        .threads = 1, .context = CONTEXT, .batch = 16, .activations = "int8"};
+    takt_generator *single = NULL;
+    group of;
+    if (!EXPECT_OK(ctx, takt_generator_open(ctx, file(kind), &options, &single)))
+        return;
+    if (open_parts(ctx, &of, kind, count, threads))
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            join(ctx, &of, single, lengths[i]);
+            is_clean(&of);
+        }
+    close_group(&of);
+    takt_generator_destroy(single);
+}
+
+/* Only texts that take less time together are joined; of a run that fails, those who can read
+ * do. */
+static void chosen(takt_ctx *ctx)
+{
+    static int32_t ids[MOST][CONTEXT];
+    takt_together_part parts[MOST];
+    group of;
+    if (!open_parts(ctx, &of, "Q4_0", 8, 1)) {
+        close_group(&of);
+        return;
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        static const size_t together[4][MOST] = {
+            {4, 4, 4, 4, 1, 0, 0, 0}, {0, 0, 2, 2, 0, 0, 0, 0}, {1, 1, 1, 1, 1, 1, 1, 1}, {0}};
+        static const size_t count[4][MOST] = {
+            {12, 12, 11, 12, 3, 0, 0, 0}, {0, 0, 5, 5, 0, 0, 0, 0}, {9, 9, 9, 9, 9, 9, 9, 9}, {0}};
+        for (size_t i = 0; i < MOST; i++) {
+            fill_prompt(i, ids[i], CONTEXT);
+            parts[i] = (takt_together_part){.ids = ids[i], .count = count[kind][i]};
+            takt_generator_reset(of.texts[i]);
+        }
+        if (kind == 2)
+            ids[5][3] = VOCABULARY;
+        takt_together_read_parts(&of.together, parts, MOST);
+        for (size_t i = 0; i < MOST; i++) {
+            const bool is_bad = kind == 2 && i == 5;
+            EXPECT(parts[i].together == together[kind][i] &&
+                       parts[i].status == (is_bad ? TAKT_ERR_RANGE : TAKT_OK),
+                   "%d: text %zu was read with %zu others, %d", kind, i, parts[i].together,
+                   (int)parts[i].status);
+            EXPECT_EQ(of.texts[i]->position, is_bad ? 0 : count[kind][i]);
+        }
+    }
+    /* One run, of the text that must be read. */
+    for (size_t i = 0; i < MOST; i++) {
+        parts[i] = (takt_together_part){.ids = ids[0], .count = i < 6 ? 16 : 4};
+        takt_generator_reset(of.texts[i]);
+    }
+    takt_together_read_parts(&of.together, parts, 6);
+    for (size_t i = 0; i < MOST; i++)
+        EXPECT(parts[i].is_done == (i > 5) && of.texts[i]->position == (i > 5 ? 4 : 0));
+    close_group(&of);
+}
+
 /* A text that rests is full: it is forgotten, and the others go on. */
 static void full(takt_ctx *ctx)
 {
@@ -203,6 +346,10 @@ static void scores(void)
     same_scores(ctx, "Q4_0", 5, 2);
     same_scores(ctx, "Q8_0", 8, 3);
     full(ctx);
+    joined(ctx, "F32", 2, 1);
+    joined(ctx, "Q4_0", 5, 2);
+    joined(ctx, "Q8_0", 8, 3);
+    chosen(ctx);
     takt_ctx_destroy(ctx);
 }
 

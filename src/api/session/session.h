@@ -178,6 +178,9 @@ TAKT_MUST_USE takt_status takt_session_create_part(takt_plan *plan,
                                                    takt_session **session);
 TAKT_MUST_USE takt_status takt_session_get_part(takt_session *s, const takt_session *of,
                                                 size_t row);
+/* Such a session has other rows from now on: from `to` on instead of `from`. The caller knows that
+ * there are as many, and that it does not run. */
+void takt_session_move_part(takt_session *s, size_t from, size_t to);
 void takt_session_put_state(takt_session *s);
 /* Marks the state as in use; false: another run uses it. */
 bool takt_session_enter(takt_session *s);

@@ -300,6 +300,17 @@ takt_status takt_session_get_part(takt_session *s, const takt_session *of, size_
     return takt_session_get_forms(s, &none);
 }
 
+/* A session sees values in other places as it does after an exchange of two. */
+void takt_session_move_part(takt_session *s, size_t from, size_t to)
+{
+    for (size_t i = 0; from != to && i < s->plan->graph->slot_count; i++) {
+        takt_tensor *value = &s->slots[i].shared->value;
+        const size_t row = takt_tensor_bytes(value) / (size_t)value->type.dim[0];
+        value->offset = value->offset - row * from + row * to;
+    }
+    s->shared->swaps += from != to;
+}
+
 void takt_session_put_state(takt_session *s)
 {
     for (size_t i = 0; s->tables != NULL && i < s->plan->graph->slot_count; i++) {

@@ -231,13 +231,34 @@ takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool)
     return make_store(e, pool);
 }
 
-takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
+/* Shorter parts gain little, and every plan has memory for the scores of its texts. */
+enum { LEAST_PART = 8 };
+
+size_t takt_engine_part(const takt_engine *e, size_t rows)
+{
+    const size_t tokens = rows > 1 && !e->has_encoder ? (size_t)e->options.batch / rows : 0;
+    return tokens >= LEAST_PART ? tokens : 0;
+}
+
+const char *takt_engine_part_sizes(size_t tokens, char text[TAKT_PART_SIZES])
+{
+    (void)snprintf(text, TAKT_PART_SIZES, "seq=1..%zu,count=1", tokens);
+    return text;
+}
+
+takt_status takt_engine_open_rows(takt_engine *e, size_t rows, size_t tokens, takt_plan **plan,
                                   takt_session **session)
 {
-    takt_session_options with = {.size = sizeof with, .pool = e->pool};
-    TAKT_TRY(takt_engine_make_plan(e, rows, token_sizes, plan));
+    char sizes[TAKT_PART_SIZES];
+    takt_plan_info info;
+    takt_session_options with = {.size = sizeof with};
+    TAKT_TRY(takt_engine_make_plan(
+        e, rows, tokens > 1 ? takt_engine_part_sizes(tokens, sizes) : token_sizes, plan));
+    takt_plan_query(*plan, &info);
+    with.pool = info.threads != e->threads ? e->batch_pool : e->pool;
     TAKT_TRY(get_arena(e, *plan, &with));
     TAKT_TRY(takt_session_create_part(*plan, &with, e->store, 0, session));
+    (*session)->may_outgrow = true; /* as in make_session */
     TAKT_TRY(takt_engine_bind_nothing(e, *session, rows));
     return make_scores(e, *session);
 }

@@ -60,9 +60,16 @@ TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *size
                                                 takt_session **session);
 /* New sessions for the plans of another engine; `row`: which of several texts. */
 TAKT_MUST_USE takt_status takt_engine_share(takt_engine *e, const takt_engine *of, size_t row);
-/* A plan of an engine's model for a number of texts, and a session of the first of them. */
-TAKT_MUST_USE takt_status takt_engine_open_rows(takt_engine *e, size_t rows, takt_plan **plan,
-                                                takt_session **session);
+/* A plan of an engine's model for a number of texts, and a session of the first of them. `tokens`:
+ * that each reads at most. */
+TAKT_MUST_USE takt_status takt_engine_open_rows(takt_engine *e, size_t rows, size_t tokens,
+                                                takt_plan **plan, takt_session **session);
+/* Tokens of each prompt that one run reads for `rows` texts, at most; 0: prompts are read one by
+ * one. */
+size_t takt_engine_part(const takt_engine *e, size_t rows);
+/* Sizes of a plan for parts of prompts of up to that many tokens. */
+enum { TAKT_PART_SIZES = 64 };
+const char *takt_engine_part_sizes(size_t tokens, char text[TAKT_PART_SIZES]);
 /* Tokens that the caches hold. */
 int64_t takt_engine_context(const takt_engine *e);
 /* The parts of takt_engine_widen and takt_generator_open that tell sizes (engine_size.c): the model
@@ -100,7 +107,7 @@ struct takt_generator {
     takt_plan *ahead_plan; /* of up to `ahead_rows` tokens, with the scores of all; or NULL */
     takt_session *ahead_session;
     size_t ahead_rows;
-    float *kept_scores; /* those of an `ahead_session` that is gone; allocated when needed */
+    float *kept_scores; /* of a run whose output is used again; allocated when needed */
     takt_many *many;    /* texts of takt_generate_many; NULL: only this one */
     size_t ahead;       /* tokens after `position` that are in the state and in `history` */
 };
@@ -228,6 +235,11 @@ TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text)
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
 /* The prompt is the whole text: the part already read by the generator is skipped. */
 TAKT_MUST_USE takt_status takt_writing_reuse(takt_writing *w);
+/* What the next step would read of the prompt, at most a batch; false: it does something else, or
+ * reads it in a way of its own. */
+bool takt_writing_part(const takt_writing *w, const int32_t **ids, size_t *count);
+/* The next `count` tokens of the prompt were read. */
+void takt_writing_took(takt_writing *w, size_t count, double ns);
 /* Reads one part of the prompt, or writes one token; `is_over` says that it was the last. */
 TAKT_MUST_USE takt_status takt_writing_step(takt_writing *w);
 /* The same, but the token is not read: `*id` must be read before the next step, unless -1. */

@@ -1,5 +1,4 @@
 /* engine_size.c - the memory of a server's language model, before a weight is read. */
-#include <stdio.h>
 #include <takt/serve.h>
 
 #include "api/text/engine.h"
@@ -33,10 +32,11 @@ static takt_status add(takt_engine *e, size_t rows, const char *what, uint64_t p
 /* In the order in which takt_server_open makes its plans: it decides which arenas there are. */
 static takt_status add_all(takt_engine *e, size_t rows, uint64_t pool, sizes *s)
 {
-    char parts[96];
-    const int64_t context = takt_engine_context(e), batch = e->options.batch;
-    (void)snprintf(parts, sizeof parts, "seq=1..%lld,count=1",
-                   (long long)(batch < context ? batch : context));
+    char parts[TAKT_PART_SIZES];
+    const int64_t context = takt_engine_context(e);
+    if (e->options.batch > context)
+        e->options.batch = context;
+    (void)takt_engine_part_sizes((size_t)e->options.batch, parts);
     if (rows > 1 || pool > 0)
         TAKT_TRY(takt_engine_make_wide(e));
     if (e->rows == 0 && pool > 0)
@@ -50,7 +50,10 @@ static takt_status add_all(takt_engine *e, size_t rows, uint64_t pool, sizes *s)
     TAKT_TRY(add(e, 1, parts, 0, s));
     const uint64_t weights = s->weights;
     for (size_t width = 2; e->rows > 0; width *= 2) {
-        TAKT_TRY(add(e, width < rows ? width : rows, NULL, 0, s));
+        const size_t wide = width < rows ? width : rows, tokens = takt_engine_part(e, wide);
+        TAKT_TRY(add(e, wide, NULL, 0, s));
+        if (tokens > 0)
+            TAKT_TRY(add(e, wide, takt_engine_part_sizes(tokens, parts), 0, s));
         if (width >= rows)
             break;
     }

@@ -22,8 +22,9 @@ struct takt_many {
     size_t count;
     takt_generator **texts; /* the first belongs to the caller */
     row *rows;
-    int32_t *ids;           /* their next tokens, or -1 */
-    takt_together together; /* texts NULL: one by one */
+    int32_t *ids;              /* their next tokens, or -1 */
+    takt_together_part *parts; /* of their prompts */
+    takt_together together;    /* texts NULL: one by one */
 };
 
 /* ---- life ---- */
@@ -37,6 +38,8 @@ static takt_status allocate(takt_many *m, takt_ctx *ctx)
     m->rows = block;
     TAKT_TRY(takt_mem_zero(ctx, m->count, sizeof *m->ids, "texts", &block));
     m->ids = block;
+    TAKT_TRY(takt_mem_zero(ctx, m->count, sizeof *m->parts, "texts", &block));
+    m->parts = block;
     return TAKT_OK;
 }
 
@@ -65,6 +68,7 @@ void takt_many_close(takt_generator *g)
     takt_mem_put(ctx, m->texts, m->count * sizeof(takt_generator *));
     takt_mem_put(ctx, m->rows, m->count * sizeof *m->rows);
     takt_mem_put(ctx, m->ids, m->count * sizeof *m->ids);
+    takt_mem_put(ctx, m->parts, m->count * sizeof *m->parts);
     takt_mem_put(ctx, m, sizeof *m);
     g->many = NULL;
 }
@@ -196,6 +200,60 @@ static takt_status name(const row *r, takt_status status)
     return status;
 }
 
+/* Parts of prompts that were left for one run. */
+static takt_status read_parts(takt_many *m)
+{
+    if (m->together.texts == NULL)
+        return TAKT_OK;
+    takt_together_read_parts(&m->together, m->parts, m->count);
+    for (size_t i = 0; i < m->count; i++) {
+        const takt_together_part part = m->parts[i];
+        m->parts[i] = (takt_together_part){.count = 0};
+        if (!part.is_done)
+            continue;
+        TAKT_TRY(name(&m->rows[i], part.status));
+        takt_writing_took(&m->rows[i].w, part.count, part.ns);
+    }
+    return TAKT_OK;
+}
+
+/* Whether the prompt begins like one whose part was left: it takes that over once it is read. */
+static bool is_led(const takt_many *m, const row *r)
+{
+    enum { WORTH = 16 }; /* tokens */
+    for (size_t i = 0; i < m->count; i++) {
+        const takt_writing *w = &m->rows[i].w;
+        size_t same = 0;
+        while (m->parts[i].count > 0 && same < w->prompt_count && same < r->w.prompt_count &&
+               w->prompt[same] == r->w.prompt[same])
+            same++;
+        if (same > w->prompt_read && same >= WORTH)
+            return true;
+    }
+    return false;
+}
+
+/* Gives a text its part of the pool; those before it have then read what it begins with. */
+static takt_status admit_next(task *t, row *r)
+{
+    if (is_led(t->m, r))
+        TAKT_TRY(read_parts(t->m));
+    return name(r, admit(t, r));
+}
+
+/* A text writes a token, or leaves a part of its prompt for one run. */
+static takt_status go_on(task *t, size_t i)
+{
+    takt_many *m = t->m;
+    row *r = &m->rows[i];
+    takt_together_part *part = &m->parts[i];
+    if (m->together.texts != NULL && takt_writing_part(&r->w, &part->ids, &part->count))
+        return TAKT_OK;
+    part->count = 0;
+    TAKT_TRY(name(r, takt_writing_half(&r->w, &m->ids[i])));
+    return r->w.is_over ? finish(t, r) : TAKT_OK;
+}
+
 /* One round: free places take prompts, each text makes a step. */
 static takt_status step(task *t, bool *is_over)
 {
@@ -204,19 +262,19 @@ static takt_status step(task *t, bool *is_over)
     for (size_t i = 0; i < m->count; i++) {
         row *r = &m->rows[i];
         m->ids[i] = -1;
+        m->parts[i] = (takt_together_part){.count = 0};
         if (!r->is_busy && t->next < t->count && !t->is_stopped && !t->is_full)
             TAKT_TRY(name(r, begin(t, i)));
         if (r->is_busy && r->waits > 0)
-            TAKT_TRY(name(r, admit(t, r)));
+            TAKT_TRY(admit_next(t, r));
         if (!r->is_busy)
             continue;
         *is_over = false;
         if (r->waits > 0)
             continue;
-        TAKT_TRY(name(r, takt_writing_half(&r->w, &m->ids[i])));
-        if (r->w.is_over)
-            TAKT_TRY(finish(t, r));
+        TAKT_TRY(go_on(t, i));
     }
+    TAKT_TRY(read_parts(m));
     return read_all(m);
 }
 

@@ -310,17 +310,31 @@ takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t coun
     return TAKT_OK;
 }
 
-static takt_status read_prompt(takt_writing *w)
+bool takt_writing_part(const takt_writing *w, const int32_t **ids, size_t *count)
 {
-    takt_generator *g = w->g;
+    const takt_generator *g = w->g;
     const size_t left = w->prompt_count - w->prompt_read, batch = (size_t)g->engine.options.batch;
     /* All of it must fit before any of it is read. */
     const bool is_first = w->prompt_read == w->result.cached_tokens;
     const bool is_whole = g->engine.has_encoder || left > (uint64_t)(g->context - g->position);
-    const size_t part = is_first && is_whole ? left : left < batch ? left : batch;
-    const takt_status status = takt_generator_read(g, w->prompt + w->prompt_read, part);
-    w->prompt_read += part;
-    return status;
+    *ids = w->prompt + w->prompt_read;
+    *count = (is_first && is_whole) || left < batch ? left : batch;
+    return left > 0 && !is_whole;
+}
+
+void takt_writing_took(takt_writing *w, size_t count, double ns)
+{
+    w->prompt_read += count;
+    w->result.prompt_ns += ns;
+}
+
+static takt_status read_prompt(takt_writing *w)
+{
+    const int32_t *ids;
+    size_t count;
+    (void)takt_writing_part(w, &ids, &count);
+    w->prompt_read += count;
+    return takt_generator_read(w->g, ids, count);
 }
 
 takt_status takt_writing_half(takt_writing *w, int32_t *id)
