@@ -129,9 +129,9 @@ static void apply(takt_candidates *c, const takt_sampling *s)
         s->dry_penalty_last_n < 0 || (uint64_t)s->dry_penalty_last_n > c->history_count;
     const size_t count = is_all ? c->history_count : (size_t)s->dry_penalty_last_n;
     const size_t allowed = (size_t)s->dry_allowed_length;
-    const int32_t *ids = c->history + (c->history_count - count);
     if (!takt_sampling_has_dry(s) || c->runs == NULL || count <= allowed)
         return;
+    const int32_t *ids = c->history + (c->history_count - count); /* not empty here */
     const size_t most = limit(c->breakers, ids, count);
     if (most < allowed)
         return;
