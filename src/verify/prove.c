@@ -2,6 +2,7 @@
 #include "verify/prove.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/model.h"
@@ -153,13 +154,63 @@ static takt_status search(takt_prover *v)
                                          .is_cancelled = is_cancelled,
                                          .confirm = confirm,
                                          .user = v};
-    if (options.method != TAKT_BY_IBP)
-        TAKT_TRY(takt_products_net(&v->net, options.method >= TAKT_BY_ALPHA));
     const uint64_t start = v->ctx->now_ns(v->ctx->clock_user);
     const takt_status status =
         takt_search_run(&v->net, &v->proved, &v->given, &options, &v->search);
     v->has_search = status == TAKT_OK;
     v->seconds = (double)(v->ctx->now_ns(v->ctx->clock_user) - start) * 1e-9;
+    return status;
+}
+
+/* Copies of weights for products in f32 make them faster; without them they are in f64. */
+static takt_status add_products(takt_prover *v)
+{
+    const takt_error before = v->ctx->error;
+    takt_status status = TAKT_OK;
+    if (v->method != TAKT_BY_IBP)
+        status = takt_products_net(&v->net, v->method >= TAKT_BY_ALPHA);
+    if (status != TAKT_ERR_MEMORY)
+        return status;
+    v->ctx->error = before;
+    return TAKT_OK;
+}
+
+static void drop_runs(takt_prover *v)
+{
+    takt_pool_destroy(v->pool);
+    takt_session_destroy(v->session);
+    takt_plan_destroy(v->plan);
+    v->pool = NULL;
+    v->session = NULL;
+    v->plan = NULL;
+}
+
+/* Linear bounds do not fit into memory: intervals of the box, with the room that runs of the model
+ * needed. */
+static takt_status search_short(takt_prover *v, const takt_error *before)
+{
+    drop_runs(v);
+    v->ctx->error = *before;
+    v->method = TAKT_BY_IBP;
+    takt_status status = search(v);
+    if (status == TAKT_ERR_MEMORY) {
+        v->ctx->error = *before;
+        v->search = (takt_search){.verdict = TAKT_PROOF_UNKNOWN, .bound = -INFINITY};
+        status = TAKT_OK;
+    }
+    v->search.is_short = v->search.verdict == TAKT_PROOF_UNKNOWN;
+    return status;
+}
+
+static takt_status decide(takt_prover *v)
+{
+    const takt_error before = v->ctx->error;
+    TAKT_TRY(add_products(v));
+    takt_status status = search(v);
+    if (status == TAKT_ERR_MEMORY)
+        status = search_short(v, &before);
+    if (status == TAKT_OK && v->search.is_short)
+        snprintf(v->note, sizeof v->note, "memory ran out before the end of the search");
     return status;
 }
 
@@ -179,7 +230,7 @@ takt_status takt_prover_run(takt_prover *v)
         return takt_prover_check(v);
     TAKT_TRY(fit(v));
     TAKT_TRY(takt_pool_create(v->ctx, v->o.threads, NULL, &v->pool));
-    TAKT_TRY(search(v));
+    TAKT_TRY(decide(v));
     TAKT_TRY(takt_prover_certify(v));
     return takt_prover_files(v);
 }
@@ -188,12 +239,10 @@ void takt_prover_deinit(takt_prover *v)
 {
     if (v->has_search)
         takt_search_deinit(&v->search, v->ctx);
-    takt_pool_destroy(v->pool);
     if (v->proved.arena.ctx != NULL)
         takt_arena_deinit(&v->proved.arena);
     takt_property_deinit(&v->given);
-    takt_session_destroy(v->session);
-    takt_plan_destroy(v->plan);
+    drop_runs(v);
     takt_net_deinit(&v->net);
     takt_graph_destroy(v->graph);
 }

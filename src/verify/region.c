@@ -38,9 +38,9 @@ static takt_status allocate(takt_region *r, size_t i)
     return TAKT_OK;
 }
 
-takt_status takt_region_init(const takt_net *net, takt_region *r)
+takt_status takt_region_init(const takt_net *net, size_t rows, takt_region *r)
 {
-    *r = (takt_region){.net = net, .capacity = TAKT_REGION_ROWS};
+    *r = (takt_region){.net = net, .capacity = rows};
     takt_arena_init(&r->arena, net->ctx);
     takt_arena *a = &r->arena;
     r->lo = takt_arena_array(a, net->count, sizeof *r->lo);

@@ -52,7 +52,8 @@ typedef struct takt_region {
 
 enum { TAKT_REGION_ROWS = 64 };
 
-TAKT_MUST_USE takt_status takt_region_init(const takt_net *net, takt_region *r);
+/* `rows` go back at once: TAKT_REGION_ROWS, or fewer where only intervals are needed. */
+TAKT_MUST_USE takt_status takt_region_init(const takt_net *net, size_t rows, takt_region *r);
 void takt_region_deinit(takt_region *r);
 
 /* Sets the box, of all inputs one after the other. */

@@ -179,6 +179,8 @@ static takt_status run_batch(takt_hunt *h, bool *is_over)
     for (size_t i = 0; i < h->batch_count; i++) {
         if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED)
             status = settle(h, h->batch[i], is_over);
+        if (status != TAKT_OK)
+            h->s->bound = fmin(h->s->bound, h->batch[i]->bound);
         job_destroy(h, h->batch[i]);
     }
     return status;
@@ -288,13 +290,15 @@ static takt_status begin(takt_hunt *h, bool *is_over)
     } else if (status == TAKT_OK && h->s->verdict != TAKT_PROOF_REFUTED) {
         status = settle(h, root, is_over);
     }
+    if (status != TAKT_OK) {
+        h->s->bound = fmin(h->s->bound, root->bound);
+        h->s->regions += h->s->regions == 0 && root->is_done;
+    }
     job_destroy(h, root);
     return status;
 }
 
-/* ---- groups ---- */
-
-static takt_status run_group(takt_hunt *h, bool *is_over)
+takt_status takt_hunt_group(takt_hunt *h, bool *is_over)
 {
     takt_status status = begin(h, is_over);
     while (status == TAKT_OK && h->count > 0 && !*is_over && h->s->verdict != TAKT_PROOF_REFUTED)
@@ -303,92 +307,5 @@ static takt_status run_group(takt_hunt *h, bool *is_over)
         h->s->bound = fmin(h->s->bound, h->stack[h->count - 1]->bound);
         job_destroy(h, h->stack[--h->count]);
     }
-    return status;
-}
-
-static takt_status prepare(takt_hunt *h)
-{
-    takt_arena *a = &h->s->arena;
-    const size_t n = (size_t)h->threads;
-    h->regions = takt_arena_array(a, n, sizeof *h->regions);
-    h->goals = takt_arena_array(a, n, sizeof *h->goals);
-    h->scores = takt_arena_array(a, n, sizeof *h->scores);
-    h->outputs = takt_arena_array(a, n, sizeof *h->outputs);
-    if (h->regions == NULL || h->goals == NULL || h->scores == NULL || h->outputs == NULL)
-        return TAKT_ERR_MEMORY;
-    if (!h->by_relus && h->o->method == TAKT_BY_SEARCH && h->p->input_count <= INPUTS)
-        TAKT_TRY(takt_hunt_boxes(h));
-    for (size_t i = 0; i < n; i++) {
-        TAKT_TRY(takt_region_init(h->net, &h->regions[i]));
-        if (h->has_reach)
-            TAKT_TRY(takt_hunt_reach(h, &h->regions[i]));
-        h->regions[i].by_intervals = h->o->method == TAKT_BY_IBP;
-        h->regions[i].is_late = takt_hunt_is_late;
-        h->regions[i].late_user = h;
-        h->regions[i].center = h->p->center;
-        h->regions[i].radius = h->p->radius;
-        h->goals[i] = takt_arena_array(a, h->p->case_count, sizeof **h->goals);
-        h->scores[i] = takt_arena_array(a, h->p->input_count, sizeof **h->scores);
-        h->outputs[i] = takt_arena_array(a, h->p->output_count, sizeof **h->outputs);
-        if (h->goals[i] == NULL || h->scores[i] == NULL || h->outputs[i] == NULL)
-            return TAKT_ERR_MEMORY;
-    }
-    return TAKT_OK;
-}
-
-static takt_status run_groups(takt_hunt *h)
-{
-    takt_search *s = h->s;
-    bool is_over = false;
-    s->lower = takt_arena_array(&s->arena, h->p->output_count, sizeof *s->lower);
-    s->upper = takt_arena_array(&s->arena, h->p->output_count, sizeof *s->upper);
-    if (s->lower == NULL || s->upper == NULL)
-        return TAKT_ERR_MEMORY;
-    TAKT_TRY(prepare(h));
-    for (size_t i = 0; i < s->group_count && !is_over && s->verdict != TAKT_PROOF_REFUTED; i++) {
-        h->group = &s->groups[i];
-        TAKT_TRY(takt_mem_grow(h->net->ctx, (void **)&h->group->splits, &h->group->split_capacity,
-                               1, sizeof *h->group->splits));
-        h->group->splits[h->group->split_count++] =
-            (takt_split){.input = UINT32_MAX, .parent = UINT32_MAX};
-        h->group->roots = takt_arena_array(&s->arena, h->group->count + 1, sizeof(uint32_t));
-        if (h->group->roots == NULL)
-            return TAKT_ERR_MEMORY;
-        h->group->roots[h->group->root_count++] = 0;
-        TAKT_TRY(run_group(h, &is_over));
-    }
-    if (!is_over && h->undecided == 0 && s->verdict != TAKT_PROOF_REFUTED)
-        s->verdict = TAKT_PROOF_FOUND;
-    else if (s->verdict != TAKT_PROOF_REFUTED)
-        s->layer = takt_goal_blame(&h->regions[0], h->p,
-                                   (takt_case_list){h->group->cases, h->group->count}, h->is_whole);
-    return TAKT_OK;
-}
-
-takt_status takt_search_run(const takt_net *net, const takt_property *p, const takt_property *given,
-                            const takt_search_options *o, takt_search *s)
-{
-    takt_ctx *ctx = net->ctx;
-    takt_hunt h = {
-        .net = net, .p = p, .given = given, .o = o, .s = s, .threads = takt_pool_threads(o->pool)};
-    *s = (takt_search){.verdict = TAKT_PROOF_UNKNOWN, .bound = INFINITY};
-    takt_arena_init(&s->arena, ctx);
-    h.end_ns = ctx->now_ns(ctx->clock_user) + (uint64_t)(fmin(o->deadline_s, 1e9) * 1e9);
-    for (size_t i = 0; i < net->count; i++)
-        h.slope_count += takt_alpha_is_hinge(&net->nodes[i]) ? net->nodes[i].count : 0;
-    h.by_relus = o->method == TAKT_BY_SEARCH && h.slope_count > 0 &&
-                 (p->input_count > INPUTS || takt_hunt_has_few(&h));
-    takt_status status = takt_search_groups(s, p);
-    if (status == TAKT_OK && s->is_empty)
-        s->verdict = TAKT_PROOF_FOUND;
-    else if (status == TAKT_OK)
-        status = run_groups(&h);
-    while (h.count > 0)
-        job_destroy(&h, h.stack[--h.count]);
-    takt_mem_put(ctx, h.stack, h.capacity * sizeof *h.stack);
-    for (int i = 0; h.regions != NULL && i < h.threads; i++)
-        takt_region_deinit(&h.regions[i]);
-    if (status != TAKT_OK)
-        takt_search_deinit(s, ctx);
     return status;
 }

@@ -57,12 +57,14 @@ typedef struct takt_search {
     double *lower, *upper; /* of the outputs, over the first box */
     const char *layer;     /* the layer that loses most, if the result is unknown */
     bool is_empty;         /* no case has a point in its box */
+    bool is_short;         /* memory ran out before the end: the bound is what it had */
     takt_group *groups;
     size_t group_count;
     takt_arena arena;
 } takt_search;
 
-/* `p` has the boxes to prove, which contain the `given` ones; attacks stay in these. */
+/* `p` has the boxes to prove, which contain the `given` ones; attacks stay in these. Fails for lack
+ * of memory only if there is no bound yet. */
 TAKT_MUST_USE takt_status takt_search_run(const takt_net *net, const takt_property *p,
                                           const takt_property *given, const takt_search_options *o,
                                           takt_search *s);

@@ -62,6 +62,8 @@ typedef struct takt_hunt {
 
 /* Whether the time is over, or the search was cancelled; `user` is the hunt. */
 bool takt_hunt_is_late(const void *user);
+/* Decides the cases of h->group, if it can. */
+TAKT_MUST_USE takt_status takt_hunt_group(takt_hunt *h, bool *is_over);
 /* Bounds part `task` of the batch; the hunt is `user`. */
 void takt_hunt_bound(void *user, size_t task, int thread);
 /* What threads need where inputs are split: halves inherit bounds, and half-spaces

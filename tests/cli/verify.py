@@ -161,6 +161,21 @@ for delay in (0.5, 2, 8, 32):  # until it has begun
         expect(process.returncode == 5 and counts["samples"] < 9, f"{process.returncode}: {said}")
         break
 
+# ---- little memory: the best bound that fits ----
+
+bounds = {}
+for size in ("800K", "2M", "64M"):
+    run = takt("verify", HARD, "--input", SPOT, "--eps", "0.3", "--method", "alpha", "--max-ram",
+               size, "--json", *ONE)
+    expect(run.returncode == 5, f"{size}: {run}")
+    said = json.loads(run.stdout)
+    bounds[size] = said["bound"]
+    expect(said["regions"] == 1 and ("memory ran out" in said.get("note", "")) == (size != "64M"),
+           f"{size}: {said}")
+expect(bounds["800K"] < bounds["2M"] < bounds["64M"] < 0, f"intervals, lines, slopes: {bounds}")
+fails(1, "verify", HARD, "--input", SPOT, "--eps", "0.3", "--max-ram", "300K",
+      says=("out of memory",))
+
 # ---- mistakes ----
 
 fails(2, "verify", NET, says=("a property or an input",))

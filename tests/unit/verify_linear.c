@@ -186,7 +186,7 @@ static bool open_bench(bench *b, const char *text, bool is_real)
            EXPECT(takt_net_init(b->graph, is_real, &b->net) == TAKT_OK, "%s\n%s",
                   takt_last_error(ctx), text) &&
            EXPECT_OK(ctx, takt_products_net(&b->net, false)) &&
-           EXPECT_OK(ctx, takt_region_init(&b->net, &b->region)) &&
+           EXPECT_OK(ctx, takt_region_init(&b->net, TAKT_REGION_ROWS, &b->region)) &&
            EXPECT_OK(ctx, takt_alpha_init(&b->region, 6)) && (b->alpha = b->region.alpha) != NULL &&
            EXPECT_OK(ctx, takt_plan_create(b->model, &options, &b->plan)) &&
            EXPECT_OK(ctx, takt_session_create(b->plan, NULL, &b->session)) &&

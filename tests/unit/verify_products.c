@@ -38,7 +38,7 @@ static bool open_stand(stand *s)
         !EXPECT_OK(ctx, takt_products_net(&s->net, true)))
         return false;
     for (int i = 0; i < THREADS; i++)
-        if (!EXPECT_OK(ctx, takt_region_init(&s->net, &s->regions[i])))
+        if (!EXPECT_OK(ctx, takt_region_init(&s->net, TAKT_REGION_ROWS, &s->regions[i])))
             return false;
     for (size_t i = 0; i < INPUTS; i++) {
         s->lo[i] = -1;

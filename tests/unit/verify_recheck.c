@@ -42,7 +42,7 @@ static bool open_stand(stand *s, size_t model, bool is_real)
                      takt_model_load_memory(ctx, "m.takt", text, strlen(text), NULL, &s->model)) &&
            EXPECT_OK(ctx, takt_program_graph(s->model, &options, &s->graph)) &&
            EXPECT_OK(ctx, takt_net_init(s->graph, is_real, &s->net)) &&
-           EXPECT_OK(ctx, takt_region_init(&s->net, &s->region));
+           EXPECT_OK(ctx, takt_region_init(&s->net, TAKT_REGION_ROWS, &s->region));
 }
 
 static void close_stand(stand *s)
