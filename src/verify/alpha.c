@@ -52,7 +52,7 @@ takt_status takt_alpha_init(takt_region *r, int steps)
     takt_alpha *x = takt_arena_array(a, 1, sizeof *x);
     if (x == NULL)
         return TAKT_ERR_MEMORY;
-    *x = (takt_alpha){.steps = steps_for(net, steps), .rate = 0.1};
+    *x = (takt_alpha){.steps = steps_for(net, steps), .rate = 0.1, .fixed = SIZE_MAX};
     double ***each[] = {&x->slope, &x->first, &x->second, &x->value};
     for (size_t k = 0; k < 4; k++) {
         *each[k] = takt_arena_array(a, net->count, sizeof **each[k]);
@@ -109,11 +109,11 @@ static void begin_sides(takt_alpha *x, size_t count)
     }
 }
 
-/* Slopes begin as the lines have them. */
+/* Slopes begin as the lines have them. Node `id` itself may be a function: the net's output. */
 static void begin(takt_region *r, size_t id, size_t count)
 {
     takt_alpha *x = r->alpha;
-    for (size_t i = 0; i < id; i++) {
+    for (size_t i = 0; i <= id; i++) {
         const uint32_t width = r->net->nodes[i].count;
         if (x->tangents[i] != NULL)
             takt_tangents_begin(r, i, count);
@@ -266,6 +266,8 @@ static void improve_sides(takt_region *r, size_t count, int step)
     const double b1 = 1 - pow(0.9, step + 1), b2 = 1 - pow(0.999, step + 1);
     for (size_t k = 0; k < count; k++)
         for (size_t s = 0; s < x->side_count; s++) {
+            if (s == x->fixed)
+                continue;
             const size_t at = k * TAKT_ALPHA_SIDES + s;
             const uint32_t source = r->net->nodes[x->sides[s].relu].sources[0];
             const size_t z = k * r->net->nodes[source].count + x->sides[s].element;
@@ -291,7 +293,7 @@ static void step(takt_region *r, size_t id, size_t count, int at)
         for (size_t k = 0; k < count && n->kind != TAKT_NET_SUM; k++)
             line_values(r, i, k, r->alpha->value[i] + k * n->count);
     }
-    for (size_t i = 0; i < id; i++) {
+    for (size_t i = 0; i <= id; i++) {
         if (r->is_touched[i] && r->alpha->slope[i] != NULL)
             improve(r, i, count, at);
         if (r->is_touched[i] && r->alpha->tangents[i] != NULL)

@@ -38,6 +38,7 @@ typedef struct takt_alpha {
     const double *warm_beta; /* one per side; NULL: 0 */
     const takt_side *sides;
     size_t side_count;
+    size_t fixed; /* the side whose multiplier stays; SIZE_MAX: none */
     double *beta, *beta_first, *beta_second, *beta_rate; /* [rows][TAKT_ALPHA_SIDES] */
     double *enough;                                      /* per row: a sufficient bound */
     bool stops;                                          /* stop as soon as one row has it */

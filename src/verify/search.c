@@ -79,6 +79,7 @@ static takt_status split(takt_hunt *h, const takt_job *j)
     own->relu = h->in_tree ? j->relu : UINT32_MAX;
     own->first = (uint32_t)g->split_count;
     own->at = at;
+    const size_t depth = h->in_tree ? takt_hunt_depth(g, j->split) : 0;
     for (int side = 0; side < 2; side++) {
         takt_job *half;
         g->splits[g->split_count] = (takt_split){.input = UINT32_MAX, .parent = j->split};
@@ -88,8 +89,11 @@ static takt_status split(takt_hunt *h, const takt_job *j)
         half->open_count = j->open_count;
         half->split = (uint32_t)g->split_count++;
         half->bound = j->bound;
+        half->is_hollow = j->is_hollow;
         if (!h->in_tree)
             (side == 0 ? half->hi : half->lo)[j->input] = at;
+        else /* the line that the part had below the relu: no half begins with a worse bound */
+            half->beta[depth] = fmax(j->pull, 0) * (side == 0 ? j->slope : 1 - j->slope);
         TAKT_TRY(push(h, half));
     }
     return TAKT_OK;

@@ -104,7 +104,7 @@ static void move_nodes(takt_region *r, double *nodes, size_t count, bool keeps)
 }
 
 /* Bounds of all nodes; those of outputs are for the report. */
-static void bound_nodes(takt_hunt *h, const takt_job *j, int thread)
+static void bound_nodes(takt_hunt *h, takt_job *j, int thread)
 {
     takt_region *r = &h->regions[thread];
     const bool refines = h->o->method != TAKT_BY_IBP;
@@ -152,7 +152,7 @@ void takt_hunt_bound(void *user, size_t task, int thread)
         takt_joint_clear(r->joint);
     takt_goal_bound(r, h->p, (takt_case_list){j->open, j->open_count}, goals, scores, NULL);
     if (h->in_tree)
-        takt_hunt_leave(h, j, goals[0].row, thread);
+        takt_hunt_leave(h, j, &goals[0], thread);
     const bool is_leaf = h->in_tree && !goals[0].is_proved && j->relu == UINT32_MAX;
     if (is_leaf)
         takt_hunt_leaf(h, j, &goals[0], thread);

@@ -15,7 +15,9 @@ typedef struct takt_job {
     size_t open_count, proved_count;
     double bound;
     bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
+    bool is_hollow; /* its sides leave nothing of the row: only that it has no point can prove it */
     uint32_t broken;
+    double pull, slope; /* of the relu to split: its coefficient, and the slope below it */
     double *lo, *hi, *x;
     double *nodes;           /* bounds of nodes over the part that it is a half of */
     double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
@@ -79,10 +81,10 @@ bool takt_hunt_has_few(const takt_hunt *h);
 /* What threads need for splits of relus. */
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */
-void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread);
+void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread);
 /* Where to split the part, and the initial values of its halves: from the row that was bounded
- * last. */
-void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread);
+ * last. Bounds a part once more that turns out to be hollow. */
+void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);
 /* Bounds the first open case of a part that has no relu left to split, with the best
  * multipliers. */
 void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);

@@ -125,7 +125,18 @@ static size_t sides_of(const takt_group *g, uint32_t split, takt_side *sides)
     return depth;
 }
 
-void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
+/* The side of the latest node: a hollow part has no point if that side's sum, with multiples of the
+ * others, is positive. Sums of the kind have no scale, so that this multiplier is 1. */
+static void fix_side(takt_alpha *x, double *beta)
+{
+    x->fixed = 0;
+    for (size_t s = 1; s < x->side_count; s++)
+        if (x->sides[s].relu > x->sides[x->fixed].relu)
+            x->fixed = s;
+    beta[x->fixed] = 1;
+}
+
+void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread)
 {
     takt_region *r = &h->regions[thread];
     takt_alpha *x = r->alpha = h->alphas[thread];
@@ -158,6 +169,9 @@ void takt_hunt_enter(takt_hunt *h, const takt_job *j, int thread)
     }
     x->warm = x->side_count > 0 ? h->warm[thread] : NULL;
     x->warm_beta = x->side_count > 0 ? j->beta : NULL;
+    x->fixed = SIZE_MAX;
+    if (j->is_hollow)
+        fix_side(x, j->beta);
     x->stops = true;
     x->steps = open > 0 ? STEPS : 0; /* a leaf has better multipliers (leaf.h) */
     x->is_late = r->is_late;
@@ -179,30 +193,58 @@ static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
     return a * (fmin(slope * -l, (1 - slope) * u) + 1e-6 * fmin(-l, u));
 }
 
-void takt_hunt_leave(takt_hunt *h, takt_job *j, size_t row, int thread)
+/* The relu to split, or UINT32_MAX. */
+static void choose(const takt_hunt *h, const takt_region *r, takt_job *j, size_t row)
+{
+    double most = 0;
+    j->relu = UINT32_MAX;
+    for (size_t i = 0; i < h->net->count; i++) {
+        const takt_net_node *n = &h->net->nodes[i];
+        if (!takt_alpha_is_hinge(n) || !r->is_touched[i])
+            continue;
+        for (uint32_t k = 0; k < n->count; k++) {
+            const double loss = loss_of(r, i, row, k);
+            if (!(loss > most))
+                continue;
+            most = loss;
+            j->relu = (uint32_t)i;
+            j->input = k;
+            j->pull = r->rows[i][row * n->count + k];
+            j->slope = r->alpha->slope[i][row * n->count + k];
+        }
+    }
+}
+
+/* No open relu has a part in the row, although there are some. */
+static void bound_hollow(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
 {
     takt_region *r = &h->regions[thread];
-    double *slopes = j->slopes, most = 0;
-    j->relu = UINT32_MAX;
+    const double bound = goal->bound;
+    j->is_hollow = true;
+    fix_side(r->alpha, j->beta);
+    takt_goal_bound(r, h->p, (takt_case_list){j->open, 1}, goal, NULL, NULL);
+    goal->bound = fmax(goal->bound, bound);
+}
+
+void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
+{
+    takt_region *r = &h->regions[thread];
+    takt_alpha *x = r->alpha;
+    double *slopes = j->slopes;
+    choose(h, r, j, goal->row);
+    if (j->relu == UINT32_MAX && !goal->is_proved && !j->is_hollow && x->side_count > 0 &&
+        x->steps > 0) {
+        bound_hollow(h, j, goal, thread);
+        choose(h, r, j, goal->row);
+    }
     for (size_t i = 0; i < h->net->count; i++) {
         const takt_net_node *n = &h->net->nodes[i];
         if (!takt_alpha_is_hinge(n))
             continue;
-        memcpy(slopes, r->alpha->slope[i] + row * n->count, n->count * sizeof *slopes);
+        memcpy(slopes, x->slope[i] + goal->row * n->count, n->count * sizeof *slopes);
         slopes += n->count;
-        for (uint32_t k = 0; r->is_touched[i] && k < n->count; k++) {
-            const double loss = loss_of(r, i, row, k);
-            if (loss > most) {
-                most = loss;
-                j->relu = (uint32_t)i;
-                j->input = k;
-            }
-        }
     }
-    memcpy(j->beta, r->alpha->beta + row * TAKT_ALPHA_SIDES,
-           r->alpha->side_count * sizeof *j->beta);
-    if (r->alpha->side_count < TAKT_ALPHA_SIDES)
-        j->beta[r->alpha->side_count] = 0; /* of the next split */
+    memcpy(j->beta, x->beta + goal->row * TAKT_ALPHA_SIDES, x->side_count * sizeof *j->beta);
     r->alpha = NULL;
 }
 

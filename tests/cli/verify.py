@@ -62,6 +62,16 @@ for body, given in (("h, -h", BOTH), ("sigmoid(9 * h) + sigmoid(-9 * h), h", CUR
     said = takt("verify", net, "--property", given)
     expect(said.returncode == 0, f"{body} by splits of inputs: {said.stdout}{said.stderr}")
 
+# The last op is a relu. Where it is on, its slope is 1. Where it is open, the part in which it is off
+# has nothing of the property left, and is proved by splits that show it to be empty.
+TIE = prop("tie.vnnlib", -1, 1, "(>= Y_0 Y_1)")
+for body, method in (("relu(a + 0.1) + relu(-a - 0.1) + 0.3", "alpha"),
+                     ("relu(a) - relu(a - 0.5) + 0.1", "search")):
+    net = write("last.takt", "model last(x: f32[1, 2]) -> f32[1, 2] {\n  a = x[:, 0:1]\n"
+                f"  return relu(concat(x[:, 1:2] - 2, {body}, axis=1))\n}}\n")
+    said = takt("verify", net, "--property", TIE, "--method", method)
+    expect(said.returncode == 0, f"{body} and a relu: {said.stdout}{said.stderr}")
+
 # ---- nets that sense rounding (after arXiv 2506.01054): true of reals, false of f32 ----
 
 BITS = prop("bits.vnnlib", 1.25, 2, "(>= Y_0 0.2)")

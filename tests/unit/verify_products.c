@@ -109,7 +109,7 @@ static void parts(void)
     takt_search search = {0};
     static double slopes[1024], before[1024];
     const takt_property p = {.input_count = INPUTS, .output_count = 9};
-    const takt_job job = {.slopes = slopes, .beta = slopes};
+    takt_job job = {.slopes = slopes, .beta = slopes};
     takt_arena_init(&search.arena, ctx);
     if (open_stand(&s)) {
         takt_hunt h = {.net = &s.net,
