@@ -5,7 +5,11 @@
  * matched with one of the reference by name and op, by name, or by op and matched inputs. Each
  * matched node is evaluated twice: on its own inputs, and on the reference's values, so that an
  * error made at the node is distinguished from one that only passes through. Nodes without a match
- * belong to the stretch that ends at the next matched one. */
+ * belong to the stretch that ends at the next matched one.
+ *
+ * Both sides run in step, and a value is freed after its last reader (diff_run.c), so memory holds
+ * what is between two layers, and not all values. Matching knows types and names; where it needs
+ * numbers, both sides run once before, and some elements of each value are kept. */
 #ifndef TAKT_VERIFY_DIFF_H
 #define TAKT_VERIFY_DIFF_H
 
@@ -37,35 +41,69 @@ typedef struct takt_diff_row {
     const char *detail;     /* the attribute or op that differs, or NULL */
 } takt_diff_row;
 
+enum { TAKT_DIFF_BINS = 10 };      /* of the histogram: from 1 down by powers of ten */
+enum { TAKT_DIFF_SAMPLES = 1024 }; /* elements that are kept of a value, at most */
+
 /* One side. */
 typedef struct takt_diff_side {
     takt_graph *graph;
     unsigned char *live;
-    takt_array *values;   /* per node with one result; rank -1: not evaluated */
+    unsigned char *late;  /* per node: needs constants alone, and is computed for each reader */
+    takt_array *values;   /* per node with one result; rank -1: not in memory */
     takt_array **several; /* per node with several: all of them; else NULL */
+    size_t *readers;      /* per node: those that have not read it yet */
+    size_t next;          /* nodes before it have run */
     size_t *same;         /* how many nodes before it have the same label and op */
+    double **samples;     /* per node: some of its elements, if matching asked for them; or NULL */
 } takt_diff_side;
 
 typedef struct takt_diff_work {
     takt_ctx *ctx;
     takt_arena arena;
+    const takt_diff_options *o;
     takt_diff_side ref, own;
+    bool is_sampled;
     takt_id *match;       /* per node of own: a node of ref, or TAKT_NONE */
     takt_array *from_ref; /* per node of own: its value if matched nodes had the reference's
-                           * values */
+                           * values; rank -1: its own, or not in memory */
     takt_diff_row *rows;
     size_t count, unmatched, findings;
-    takt_array **kept; /* values made by takt_diff_here, released at the end */
-    size_t kept_count;
+    size_t bins[TAKT_DIFF_BINS]; /* elements of the first finding, by their errors */
+    bool has_bins;
 } takt_diff_work;
 
 /* Makes the reference of own: the same with floats in f64; fills match. */
 TAKT_MUST_USE takt_status takt_diff_widen(takt_diff_work *w);
-/* Fills match; both sides are evaluated. */
-void takt_diff_match(takt_diff_work *w);
-/* Why the node of this row differs; sets cause and detail. */
-void takt_diff_explain(takt_diff_work *w, takt_diff_row *row);
-/* The value of node `id` of own, computed from the reference's values; evaluated on demand. */
-TAKT_MUST_USE takt_status takt_diff_here(takt_diff_work *w, takt_id id, const takt_array **value);
+/* Fills match. */
+TAKT_MUST_USE takt_status takt_diff_match(takt_diff_work *w);
+/* Why the node of this row differs; sets cause and detail. `here`: its value, computed from the
+ * reference's. Values of both nodes and of their inputs are in memory. */
+TAKT_MUST_USE takt_status takt_diff_explain(takt_diff_work *w, takt_diff_row *row,
+                                            const takt_array *here);
+
+/* ---- sides that run (diff_run.c) ---- */
+
+/* Late nodes are constants, and what is up to `deepest - 1` nodes behind them. */
+TAKT_MUST_USE takt_status takt_diff_side_init(takt_diff_work *w, unsigned char deepest,
+                                              takt_diff_side *s);
+/* Inputs have their values, nothing has run. `holds` are read once more each, besides by nodes. */
+TAKT_MUST_USE takt_status takt_diff_begin(takt_diff_work *w, takt_diff_side *s,
+                                          const takt_id *holds, size_t hold_count);
+/* Runs node `id`, whose inputs are in memory; late ones are computed. */
+TAKT_MUST_USE takt_status takt_diff_run(takt_diff_work *w, takt_diff_side *s, takt_id id);
+/* Computes a late value, if it is not in memory; takt_diff_leave frees it. */
+TAKT_MUST_USE takt_status takt_diff_late(takt_diff_work *w, takt_diff_side *s, takt_id id);
+/* Runs up to node `id`, whose value is in memory then. */
+TAKT_MUST_USE takt_status takt_diff_reach(takt_diff_work *w, takt_diff_side *s, takt_id id);
+/* One reader of `id` is done: true if that was the last one, and the value was freed. */
+bool takt_diff_leave(takt_diff_work *w, takt_diff_side *s, takt_id id);
+/* Some elements of each value, kept in `samples`. */
+TAKT_MUST_USE takt_status takt_diff_sample(takt_diff_work *w, takt_diff_side *s);
+/* Node `id` on these inputs, in the graph of `s`; NULL: absent. */
+TAKT_MUST_USE takt_status takt_diff_evaluate(takt_diff_work *w, const takt_diff_side *s, takt_id id,
+                                             const takt_array *const *inputs, takt_array *out);
+/* A float value with one result that is not a constant. */
+bool takt_diff_is_value(const takt_diff_side *s, size_t id);
+void takt_diff_side_release(takt_diff_work *w, takt_diff_side *s);
 
 #endif

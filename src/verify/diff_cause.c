@@ -76,35 +76,45 @@ static void sort(double *x, size_t count)
     }
 }
 
-/* The same numbers in another order. */
-static bool is_shuffled(takt_diff_work *w, const takt_array *a, const takt_array *b)
+static bool is_near(const takt_array *a, const takt_array *b)
 {
-    if (a->count != b->count || a->count < 2)
-        return false;
-    double *x = takt_arena_array(&w->arena, a->count, sizeof *x);
-    double *y = takt_arena_array(&w->arena, a->count, sizeof *y);
     double size = 0;
-    if (x == NULL || y == NULL)
-        return false;
-    memcpy(x, a->f, a->count * sizeof *x);
-    memcpy(y, b->f, a->count * sizeof *y);
-    sort(x, a->count);
-    sort(y, a->count);
-    for (size_t i = 0; i < a->count; i++)
-        size = fmax(size, fabs(y[i]));
-    for (size_t i = 0; i < a->count; i++)
-        if (!(fabs(x[i] - y[i]) <= 1e-6 * size))
+    for (size_t i = 0; i < b->count; i++)
+        size = fmax(size, fabs(b->f[i]));
+    for (size_t i = 0; i < b->count; i++)
+        if (!(fabs(a->f[i] - b->f[i]) <= 1e-6 * size))
             return false;
     return true;
 }
 
-static const takt_array *constant_at(const takt_diff_side *s, const takt_node *n, uint32_t k)
+/* The same numbers in another order. */
+static takt_status find_shuffle(takt_diff_work *w, const takt_array *a, const takt_array *b,
+                                bool *is_shuffled)
 {
-    if (k >= n->in_count || n->in[k] == TAKT_NONE ||
-        s->graph->nodes[n->in[k]].op != &takt_op_constant)
-        return NULL;
-    const takt_array *a = &s->values[n->in[k]];
-    return a->rank >= 0 && a->f != NULL ? a : NULL;
+    takt_array x = {.rank = -1}, y = {.rank = -1};
+    *is_shuffled = false;
+    if (a->count != b->count || a->count < 2)
+        return TAKT_OK;
+    takt_status status = takt_array_copy(w->ctx, a, &x);
+    if (status == TAKT_OK)
+        status = takt_array_copy(w->ctx, b, &y);
+    if (status == TAKT_OK) {
+        sort(x.f, x.count);
+        sort(y.f, y.count);
+        *is_shuffled = is_near(&x, &y);
+    }
+    takt_array_release(w->ctx, &x);
+    takt_array_release(w->ctx, &y);
+    return status;
+}
+
+/* The constant that a node reads as input k, or TAKT_NONE. */
+static takt_id constant_at(const takt_diff_side *s, const takt_node *n, uint32_t k)
+{
+    const bool is_one = k < n->in_count && n->in[k] != TAKT_NONE &&
+                        s->graph->nodes[n->in[k]].op == &takt_op_constant &&
+                        takt_dtype_is_float(takt_type_of(s->graph, n->in[k])->dtype);
+    return is_one ? n->in[k] : TAKT_NONE;
 }
 
 static bool differs(const takt_array *a, const takt_array *b)
@@ -117,15 +127,27 @@ static bool differs(const takt_array *a, const takt_array *b)
     return false;
 }
 
-/* Constants that the two nodes read at the same place. */
-static takt_cause compare_weights(takt_diff_work *w, const takt_node *n, const takt_node *r)
+/* Constants that the two nodes read at the same place. Those of own are in memory. */
+static takt_status compare_weights(takt_diff_work *w, const takt_node *n, const takt_node *r,
+                                   takt_cause *cause)
 {
-    for (uint32_t k = 0; k < n->in_count; k++) {
-        const takt_array *a = constant_at(&w->own, n, k), *b = constant_at(&w->ref, r, k);
-        if (a != NULL && b != NULL && differs(a, b))
-            return is_shuffled(w, a, b) ? TAKT_CAUSE_LAYOUT : TAKT_CAUSE_WEIGHTS;
+    *cause = TAKT_CAUSE_NONE;
+    for (uint32_t k = 0; k < n->in_count && *cause == TAKT_CAUSE_NONE; k++) {
+        const takt_id own = constant_at(&w->own, n, k), ref = constant_at(&w->ref, r, k);
+        if (own == TAKT_NONE || ref == TAKT_NONE)
+            continue;
+        TAKT_TRY(takt_diff_late(w, &w->ref, ref));
+        const takt_array *a = &w->own.values[own], *b = &w->ref.values[ref];
+        bool is_shuffled = false;
+        takt_status status = TAKT_OK;
+        if (differs(a, b)) {
+            status = find_shuffle(w, a, b, &is_shuffled);
+            *cause = is_shuffled ? TAKT_CAUSE_LAYOUT : TAKT_CAUSE_WEIGHTS;
+        }
+        takt_diff_leave(w, &w->ref, ref);
+        TAKT_TRY(status);
     }
-    return TAKT_CAUSE_NONE;
+    return TAKT_OK;
 }
 
 static const char *other_attribute(const takt_node *n, const takt_node *r)
@@ -191,45 +213,53 @@ static takt_cause cause_of_type(takt_diff_work *w, takt_diff_row *row, const str
     return cancels(w, n, there, row->made, 0x1p-7) ? TAKT_CAUSE_CANCELLATION : TAKT_CAUSE_TYPE;
 }
 
-static takt_cause cause_of(takt_diff_work *w, takt_diff_row *row, const takt_array *here)
+/* Neither overflow nor a type: weights, the order of elements, or what the node computes. */
+static takt_status cause_of_meaning(takt_diff_work *w, takt_diff_row *row, const stretch *s,
+                                    const takt_array *here)
 {
     const takt_node *n = &w->own.graph->nodes[row->id], *r = &w->ref.graph->nodes[row->ref];
+    const takt_array *there = &w->ref.values[row->ref];
+    bool is_shuffled = false;
+    if (n->op == r->op)
+        TAKT_TRY(compare_weights(w, n, r, &row->cause));
+    if (row->cause != TAKT_CAUSE_NONE)
+        return TAKT_OK;
+    if (cancels(w, n, there, row->made, 1e-6)) {
+        row->cause = TAKT_CAUSE_CANCELLATION;
+        return TAKT_OK;
+    }
+    TAKT_TRY(find_shuffle(w, here, there, &is_shuffled));
+    if (s->moves != TAKT_NONE || is_shuffled || (n->op == &takt_op_transpose && n->op == r->op)) {
+        row->at = s->moves != TAKT_NONE ? s->moves : row->at;
+        row->cause = TAKT_CAUSE_LAYOUT;
+        return TAKT_OK;
+    }
+    row->detail = other_attribute(n, r);
+    row->cause = TAKT_CAUSE_MEANING;
+    return TAKT_OK;
+}
+
+takt_status takt_diff_explain(takt_diff_work *w, takt_diff_row *row, const takt_array *here)
+{
     const takt_array *there = &w->ref.values[row->ref];
     stretch s = {.w = w,
                  .quantises = TAKT_NONE,
                  .moves = TAKT_NONE,
                  .narrow = TAKT_NONE,
-                 .narrowest = r->type[0].dtype};
+                 .narrowest = w->ref.graph->nodes[row->ref].type[0].dtype};
     look_back(&s, row->id, 0);
-    if (here->count != there->count)
-        return TAKT_CAUSE_MEANING;
-    if (count_if(here, there, broke) > 0) {
+    if (here->count != there->count) {
+        row->cause = TAKT_CAUSE_MEANING;
+    } else if (count_if(here, there, broke) > 0) {
         row->at = s.narrow != TAKT_NONE ? s.narrow : row->at;
-        return TAKT_CAUSE_OVERFLOW;
-    }
-    if (s.quantises != TAKT_NONE) {
+        row->cause = TAKT_CAUSE_OVERFLOW;
+    } else if (s.quantises != TAKT_NONE) {
         row->at = s.quantises;
-        return TAKT_CAUSE_RANGE;
+        row->cause = TAKT_CAUSE_RANGE;
+    } else if (s.narrow != TAKT_NONE) {
+        row->cause = cause_of_type(w, row, &s, here);
+    } else {
+        return cause_of_meaning(w, row, &s, here);
     }
-    if (s.narrow != TAKT_NONE)
-        return cause_of_type(w, row, &s, here);
-    const takt_cause weights = n->op == r->op ? compare_weights(w, n, r) : TAKT_CAUSE_NONE;
-    if (weights != TAKT_CAUSE_NONE)
-        return weights;
-    if (cancels(w, n, there, row->made, 1e-6))
-        return TAKT_CAUSE_CANCELLATION;
-    if (s.moves != TAKT_NONE || is_shuffled(w, here, there) ||
-        (n->op == &takt_op_transpose && n->op == r->op)) {
-        row->at = s.moves != TAKT_NONE ? s.moves : row->at;
-        return TAKT_CAUSE_LAYOUT;
-    }
-    row->detail = other_attribute(n, r);
-    return TAKT_CAUSE_MEANING;
-}
-
-void takt_diff_explain(takt_diff_work *w, takt_diff_row *row)
-{
-    const takt_array *here;
-    if (takt_diff_here(w, row->id, &here) == TAKT_OK)
-        row->cause = cause_of(w, row, here);
+    return TAKT_OK;
 }

@@ -7,8 +7,6 @@
 #include "base/report.h"
 #include "plan/finish.h"
 
-enum { BINS = 10 }; /* of the histogram: from 1 down by powers of ten */
-
 static const takt_diff_row *first_of(const takt_diff_work *w)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -30,37 +28,18 @@ static void decibels(double sqnr, char *to, size_t size)
         snprintf(to, size, "%.1f dB", sqnr);
 }
 
-/* How many elements are off by this fraction of the largest value, by powers of ten. */
-static bool count_bins(takt_diff_work *w, const takt_diff_row *row, size_t bins[static BINS])
+static void write_first(takt_report *r, const takt_diff_work *w, const takt_diff_row *row)
 {
-    const takt_array *made, *want = &w->ref.values[row->ref];
-    double largest = 0;
-    if (takt_diff_here(w, row->id, &made) != TAKT_OK || made->count != want->count ||
-        made->f == NULL)
-        return false;
-    for (size_t i = 0; i < want->count; i++)
-        largest = isfinite(want->f[i]) ? fmax(largest, fabs(want->f[i])) : largest;
-    for (size_t i = 0; i < want->count; i++) {
-        const double share = fabs(made->f[i] - want->f[i]) / (largest > 0 ? largest : 1);
-        const double power = share > 0 ? -log10(share) : BINS;
-        const int bin = !(power > 0) ? 0 : power >= BINS - 1 ? BINS - 1 : (int)power;
-        bins[bin]++;
-    }
-    return true;
-}
-
-static void write_first(takt_report *r, takt_diff_work *w, const takt_diff_row *row)
-{
-    size_t bins[BINS] = {0};
     takt_text_add(&r->text, "first: %s (%s): %s%s%s\n", label(w, row),
                   w->own.graph->nodes[row->id].op->name, takt_cause_words[row->cause],
                   row->detail != NULL ? ": " : "", row->detail != NULL ? row->detail : "");
-    if (!count_bins(w, row, bins))
+    if (!w->has_bins)
         return;
     takt_text_add(&r->text, "  elements by error, as a part of the largest value:");
-    for (int i = 0; i < BINS; i++)
-        if (bins[i] > 0)
-            takt_text_add(&r->text, " %s1e-%d: %zu", i == BINS - 1 ? "at most " : "", i, bins[i]);
+    for (int i = 0; i < TAKT_DIFF_BINS; i++)
+        if (w->bins[i] > 0)
+            takt_text_add(&r->text, " %s1e-%d: %zu", i == TAKT_DIFF_BINS - 1 ? "at most " : "", i,
+                          w->bins[i]);
     takt_text_add(&r->text, "\n");
 }
 

@@ -4,6 +4,7 @@
 #include <takt/takt.h>
 
 #include "test.h"
+#include "util/meter.h"
 #include "util/random_array.h"
 
 enum { LAYERS = 5, SIZE = 6, TEXT = 16384 };
@@ -212,6 +213,54 @@ static void refused(void)
     takt_model_destroy(m);
 }
 
+/* Bytes at most, beyond those of the models, while a chain of layers is compared with itself (0),
+ * with one of other names (1), or with its doubles (2). */
+static size_t peak_of(int layers, int how)
+{
+    meter bytes = {0};
+    const takt_allocator allocator = METER_ALLOCATOR(&bytes);
+    const takt_config config = {.allocator = &allocator};
+    takt_model *m[2] = {NULL};
+    takt_ctx *own = ctx;
+    size_t before = 0;
+    takt_diff_summary s = {0};
+    const takt_diff_options o = {.summary = &s};
+
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
+    for (int i = 0; i < 2; i++) {
+        static char text[TEXT];
+        writer w = {.text = text};
+        const char name = how == 1 && i == 0 ? 'a' : 'h';
+        add(&w, "model m(x: f32[64, 64]) {\n  %c0 = x * 1\n", name);
+        for (int k = 0; k < layers; k++)
+            add(&w, "  %c%d = tanh(dense(%c%d, 64, bias=false))\n", name, k + 1, name, k);
+        add(&w, "  return %c%d\n}\n", name, layers);
+        EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), NULL, &m[i]));
+    }
+    before = bytes.live;
+    bytes.peak = before;
+    EXPECT_OK(ctx, takt_model_diff(how == 2 ? NULL : m[0], m[1], &o, TAKT_FORMAT_TEXT, drop, NULL));
+    EXPECT(s.unmatched == 0 && s.matched >= 2 * (size_t)layers, "%d: %zu of %zu", how, s.matched,
+           s.unmatched);
+    takt_model_destroy(m[0]);
+    takt_model_destroy(m[1]);
+    takt_ctx_destroy(ctx);
+    ctx = own;
+    return bytes.peak - before;
+}
+
+/* A layer that is added costs its nodes in both graphs, and none of its values: it has ten of 32
+ * KiB, weights among them. */
+static void one_layer(void)
+{
+    enum { FEW = 4, MANY = 20, VALUE = 64 * 64 * 8 };
+    for (int how = 0; how < 3; how++) {
+        const size_t few = peak_of(FEW, how), many = peak_of(MANY, how);
+        EXPECT(many - few < (MANY - FEW) * (size_t)VALUE / 2, "%d: %zu bytes, then %zu", how, few,
+               many);
+    }
+}
+
 static void start(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
@@ -222,4 +271,4 @@ static void stop(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(start, planted, equal, carried, alone, refused, stop)
+TEST_MAIN(start, planted, equal, carried, alone, one_layer, refused, stop)
