@@ -223,6 +223,7 @@ static void write_json(takt_report *rep, const takt_ranges *r, takt_dtype precis
 {
     takt_report_pair(rep, "precision", word);
     takt_report_count(rep, "runs", r->runs);
+    write_number(rep, "bound_seconds", r->seconds);
     takt_report_count(rep, "unbounded_inputs", r->unbounded);
     takt_report_count(rep, "values", s->values);
     takt_report_count(rep, "does", s->does);

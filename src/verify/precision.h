@@ -26,6 +26,7 @@ typedef struct takt_ranges {
     size_t count;
     size_t unbounded; /* inputs about which nothing is known */
     size_t runs;
+    double seconds; /* that the run of the bounds took */
 } takt_ranges;
 
 TAKT_MUST_USE takt_status takt_ranges_init(takt_ranges *r, const takt_model *m,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "op/ops.h"
 #include "verify/bounds.h"
 #include "verify/box.h"
@@ -109,8 +110,10 @@ static takt_status bound(takt_ranges *r, const takt_box *boxes, int threads)
         fill(&p, 2 * k, bytes / sizeof(double), boxes[k].lo);
         fill(&p, 2 * k + 1, bytes / sizeof(double), boxes[k].hi);
     }
+    const uint64_t start = r->ctx->now_ns(r->ctx->clock_user);
     if (status == TAKT_OK)
         status = takt_program_run(&p);
+    r->seconds = (double)(r->ctx->now_ns(r->ctx->clock_user) - start) * 1e-9;
     size_t at = 0;
     for (size_t k = 0; status == TAKT_OK && k < r->count; k++)
         if (!is_empty(takt_type_of(g, r->rows[k].id)))

@@ -62,8 +62,8 @@ for body, given in (("h, -h", BOTH), ("sigmoid(9 * h) + sigmoid(-9 * h), h", CUR
     said = takt("verify", net, "--property", given)
     expect(said.returncode == 0, f"{body} by splits of inputs: {said.stdout}{said.stderr}")
 
-# The last op is a relu. Where it is on, its slope is 1. Where it is open, the part in which it is off
-# has nothing of the property left, and is proved by splits that show it to be empty.
+# The last op is a relu. Where it is on, its slope is 1. Where it is open, the part in which it is
+# off has nothing of the property left, and is proved by splits that show it to be empty.
 TIE = prop("tie.vnnlib", -1, 1, "(>= Y_0 Y_1)")
 for body, method in (("relu(a + 0.1) + relu(-a - 0.1) + 0.3", "alpha"),
                      ("relu(a) - relu(a - 0.5) + 0.1", "search")):
