@@ -1,15 +1,16 @@
 /* datalog_index.c - rows of inputs by some of their columns.
  *
- * Rows are counted by bucket and copied to where their bucket begins, in their order. Threads share
- * the buckets, not the rows: each reads all rows and keeps those of its buckets, so that an index
- * is the same with any number of threads, and no two of them write to one place.
+ * Rows are counted by bucket and copied to where their bucket begins, in their order: an index is
+ * the same with any number of threads. Where there is room for a copy, rows are first distributed
+ * to ranges of buckets, each thread some of them; then threads share the ranges, whose counts stay
+ * in the cache. Without room threads share the buckets: each reads all rows and keeps its own.
  */
 #include <string.h>
 
 #include "op/util/datalog_machine.h"
 
 /* Rows between two polls; rows for which threads are worth waking; parts. */
-enum { POLLED = 1 << 14, WORTH = 1 << 13, MOST_PARTS = 64 };
+enum { POLLED = 1 << 14, WORTH = 1 << 12, MOST_PARTS = 64 };
 
 typedef struct gathering {
     takt_dl_machine *m;
@@ -17,6 +18,8 @@ typedef struct gathering {
     const takt_dl_set *set;
     size_t parts;
     uint32_t rows[MOST_PARTS]; /* of the buckets of each part */
+    uint32_t *counts;          /* of rows by part and range */
+    int shift;                 /* of a bucket to its range */
 } gathering;
 
 /* Whether every value of the one column is a bucket. */
@@ -67,6 +70,14 @@ static void find_runs(void *user, size_t part, int thread)
 }
 
 /* ---- rows by bucket ---- */
+
+static void copy_row(uint32_t *to, const uint32_t *from, size_t arity)
+{
+    if (arity == 2)
+        memcpy(to, from, 2 * sizeof *from); /* one move */
+    else
+        memcpy(to, from, arity * sizeof *from);
+}
 
 static void buckets_of(const gathering *g, size_t part, size_t *first, size_t *end)
 {
@@ -119,27 +130,122 @@ static void move_part(void *user, size_t part, int thread)
         const size_t bucket = takt_dl_bucket(g->c, from);
         if (bucket - first >= end - first)
             continue;
-        if (s->arity == 2)
-            memcpy(to + (size_t)head[bucket]++ * 2, from, 2 * sizeof *from); /* one move */
-        else
-            memcpy(to + head[bucket]++ * s->arity, from, s->arity * sizeof *from);
+        copy_row(to + (size_t)head[bucket]++ * s->arity, from, s->arity);
+    }
+    leave(g, w);
+}
+
+/* ---- rows by range of buckets, then by bucket ---- */
+
+static void count_ranges(void *user, size_t part, int thread)
+{
+    const gathering *g = user;
+    const takt_dl_set *s = g->set;
+    takt_dl_machine *w = worker(g, thread);
+    uint32_t *counts = g->counts + part * TAKT_DL_BUCKETS;
+    const size_t first = s->count * part / g->parts, end = s->count * (part + 1) / g->parts;
+    memset(counts, 0, TAKT_DL_BUCKETS * sizeof *counts);
+    for (size_t row = first; row < end; row++) {
+        if (row % POLLED == 0 && takt_dl_stops(w))
+            break;
+        counts[takt_dl_bucket(g->c, s->rows + row * s->arity) >> g->shift]++;
+    }
+    leave(g, w);
+}
+
+/* Where each part puts its rows of a range: behind those of the parts before. */
+static void place_ranges(const gathering *g)
+{
+    uint32_t sum = 0;
+    for (size_t range = 0; range < TAKT_DL_BUCKETS; range++)
+        for (size_t part = 0; part < g->parts; part++) {
+            uint32_t *at = &g->counts[part * TAKT_DL_BUCKETS + range];
+            const uint32_t count = *at;
+            *at = sum;
+            sum += count;
+        }
+}
+
+static void distribute(void *user, size_t part, int thread)
+{
+    const gathering *g = user;
+    const takt_dl_set *s = g->set;
+    takt_dl_machine *w = worker(g, thread);
+    uint32_t *counts = g->counts + part * TAKT_DL_BUCKETS;
+    const size_t first = s->count * part / g->parts, end = s->count * (part + 1) / g->parts;
+    for (size_t row = first; row < end; row++) {
+        if (row % POLLED == 0 && takt_dl_stops(w))
+            break;
+        const uint32_t *from = s->rows + row * s->arity;
+        uint32_t *at = &counts[takt_dl_bucket(g->c, from) >> g->shift];
+        copy_row(g->m->room + (size_t)*at * s->arity, from, s->arity);
+        ++*at;
+    }
+    leave(g, w);
+}
+
+/* The buckets of one range, whose rows lie between the ends of the last part's. */
+static void fill_range(void *user, size_t range, int thread)
+{
+    const gathering *g = user;
+    const size_t arity = g->set->arity, size = g->c->of->size;
+    takt_dl_machine *w = worker(g, thread);
+    const uint32_t *ends = g->counts + (g->parts - 1) * TAKT_DL_BUCKETS;
+    const uint32_t first = range == 0 ? 0 : ends[range - 1], end = ends[range];
+    const size_t from = range << g->shift, to = (range + 1) << g->shift;
+    uint32_t *head = g->c->head + 1, sum = first;
+    if (from >= size || takt_dl_stops(w))
+        return;
+    memset(head + from, 0, ((to < size ? to : size) - from) * sizeof *head);
+    for (size_t row = first; row < end; row++)
+        head[takt_dl_bucket(g->c, g->m->room + row * arity)]++;
+    for (size_t i = from; i < to && i < size; i++) {
+        const uint32_t count = head[i];
+        head[i] = sum;
+        sum += count;
+    }
+    for (size_t row = first; row < end; row++) {
+        const uint32_t *at = g->m->room + row * arity;
+        copy_row(g->c->next + (size_t)head[takt_dl_bucket(g->c, at)]++ * arity, at, arity);
     }
     leave(g, w);
 }
 
 /* ---- all of an index ---- */
 
-static void run_parts(gathering *g, takt_task_fn *part)
+static void run_parts(gathering *g, takt_task_fn *part, size_t parts)
 {
     takt_dl_machine *m = g->m;
+    if (m->full.relation >= 0)
+        return;
     if (m->pool == NULL) {
-        for (size_t i = 0; i < g->parts && m->full.relation < 0; i++)
+        for (size_t i = 0; i < parts && m->full.relation < 0; i++)
             part(g, i, 0);
         return;
     }
     const int threads = takt_dl_brief(m);
-    takt_pool_run(m->pool, part, g, g->parts);
+    takt_pool_run(m->pool, part, g, parts);
     takt_dl_debrief(m, threads);
+}
+
+static void gather_rows(gathering *g)
+{
+    takt_dl_machine *m = g->m;
+    const size_t size = g->c->of->size;
+    g->counts = m->pool != NULL ? m->bucket_counts : m->room_counts;
+    while (size >> g->shift > TAKT_DL_BUCKETS)
+        g->shift++;
+    if (g->set->count >= WORTH && g->set->count * g->set->arity <= m->room_words) {
+        run_parts(g, count_ranges, g->parts);
+        place_ranges(g);
+        run_parts(g, distribute, g->parts);
+        run_parts(g, fill_range, TAKT_DL_BUCKETS);
+    } else {
+        run_parts(g, count_part, g->parts);
+        run_parts(g, move_part, g->parts);
+    }
+    g->c->head[0] = 0;
+    g->c->head[size + 1] = (uint32_t)g->set->count;
 }
 
 static void gather(takt_dl_machine *m, takt_dl_chains *c)
@@ -153,15 +259,10 @@ static void gather(takt_dl_machine *m, takt_dl_chains *c)
         m->pool = NULL;
     const size_t threads = m->pool != NULL ? (size_t)takt_pool_threads(m->pool) : 1;
     g.parts = threads < MOST_PARTS ? threads : MOST_PARTS;
-    if (c->rows == s->rows) {
-        run_parts(&g, find_runs);
-    } else {
-        run_parts(&g, count_part);
-        if (m->full.relation < 0)
-            run_parts(&g, move_part);
-        c->head[0] = 0;
-        c->head[c->of->size + 1] = (uint32_t)s->count;
-    }
+    if (c->rows == s->rows)
+        run_parts(&g, find_runs, g.parts);
+    else
+        gather_rows(&g);
     m->pool = pool;
 }
 

@@ -88,6 +88,8 @@ typedef struct takt_dl_machine {
     takt_dl_skipped *skipped;        /* of a worker */
     uint32_t *counts;                /* of a worker, for sorting: TAKT_DL_COUNTS */
     uint32_t *bucket_counts;         /* for sorting: plan->workers * TAKT_DL_BUCKETS */
+    uint32_t *room, *room_counts;    /* before the rules begin: room_words, TAKT_DL_COUNTS */
+    size_t room_words;
 } takt_dl_machine;
 
 static inline uint64_t takt_dl_mix(uint64_t h, uint32_t x)

@@ -193,6 +193,9 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
     if (plan->is_closure)
         unused = choose_side(&m, room.room);
     takt_dl_hire(&m, &at);
+    m.room = room.room;
+    m.room_counts = room.counts;
+    m.room_words = largest(&m);
     takt_dl_begin_indexes(&m, unused, &at);
     if (plan->is_closure)
         seed_closure(&m);
