@@ -36,6 +36,34 @@ def case(name, graph, files, code=0, says=""):
     return path, folder
 
 
+def counts(path):
+    """How many items there are is enough to read a model; their values and lengths come later."""
+    corners.count += 3
+    run = takt("inspect", path)
+    if run.returncode == 0 or "-D s=N" not in run.stdout + run.stderr:
+        fail("a sequence without a count", run.stdout + run.stderr)
+    run = takt("inspect", path, "-D", "s=3")
+    if run.returncode != 0 or "s.2: f32[2]" not in run.stdout or "s.3" in run.stdout:
+        fail("a sequence of three", run.stdout + run.stderr)
+    run = takt("inspect", path, "-D", "s=5000")
+    if run.returncode == 0 or "5000 items" not in run.stdout + run.stderr:
+        fail("a sequence of too many", run.stdout + run.stderr)
+    named = field(1, "s") + field(2, field(4, field(1, field(1, field(1, F32) + field(
+        2, many(1, [field(2, "N")]))))))
+    joined = Graph([node("ConcatFromSequence", ["s"], ["y"], axis=0)], [named],
+                   [value("y", ["all"])])
+    path, folder = store(18, [], {}, {})
+    write(path, model(joined, 18))
+    out = os.path.join(folder, "m.taktp")
+    run = takt("convert", path, "-D", "s=2", "-o", out)
+    for lengths in ((1, 4), (3, 0), (2, 2)):
+        corners.count += 1
+        given = [word for i, n in enumerate(lengths) for word in ("-D", f"s.{i}_0={n}")]
+        one = takt("run", out, *given)
+        if run.returncode != 0 or one.returncode != 0 or f"f32[{sum(lengths)}]" not in one.stdout:
+            fail(f"items of {lengths}", run.stdout + run.stderr + one.stdout + one.stderr)
+
+
 def main():
     one = [tensor("one", [], I64, ints(1))]
     at = Graph([node("SequenceAt", ["s", "one"], ["y"])], [kind("s", [2], [4])],
@@ -49,6 +77,7 @@ def main():
     run = takt("run", path, "-i", "s=" + os.path.join(folder, "input_0.pb"))
     if run.returncode == 0:
         fail("a tensor for a sequence", run.stdout)
+    counts(path)
     both = Graph([node("SequenceInsert", ["s", "x", "zero"], ["y"])],
                  [kind("s", [2], [4]), value("x", [2])], [kind("y", [2], [4])],
                  [tensor("zero", [], I64, ints(0))])

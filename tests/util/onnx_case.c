@@ -200,15 +200,6 @@ static case_value *find(case_values *values, const char *name)
     return NULL;
 }
 
-static takt_tensor_view view_of(const takt_tensor *t)
-{
-    takt_tensor_view v = {
-        .dtype = t->type.dtype, .rank = t->type.rank, .data = takt_tensor_data(t)};
-    for (int d = 0; d < t->type.rank; d++)
-        v.dims[d] = t->type.dim[d];
-    return v;
-}
-
 /* "batch=3,seq=5" from the inputs at hand. */
 static void sizes_of(run *r, const takt_model *m, char *text, size_t room)
 {
@@ -236,7 +227,7 @@ static bool run_session(run *r, takt_session *s)
         const case_value *v = find(&r->in, d->name);
         if (v == NULL)
             return fail(r, "an input of the model has no data");
-        const takt_tensor_view view = view_of(&v->tensor);
+        const takt_tensor_view view = onnx_case_view(&v->tensor);
         if (takt_session_bind(s, d->name, &view) != TAKT_OK)
             return fail(r, takt_session_error(s)->message);
     }
@@ -279,20 +270,16 @@ static bool run_model(run *r, const takt_model *m)
     return good;
 }
 
-static bool load_known(run *r, const char *path, takt_model **m)
+static bool load_known(run *r, takt_model **m)
 {
-    takt_known_input known[CASE_VALUES];
-    for (size_t i = 0; i < r->in.count; i++)
-        known[i] = (takt_known_input){r->in.at[i].name, view_of(&r->in.at[i].tensor)};
-    const takt_load_options options = {.known = known, .known_count = r->in.count};
-    r->report->used_inputs = true;
-    return takt_model_load(r->ctx, path, &options, m) == TAKT_OK ||
+    return onnx_case_load_known(r->ctx, r->path, &r->in, r->report, m) == TAKT_OK ||
            give_up(r, CASE_REFUSED, "load");
 }
 
 static bool load_model(run *r, const char *path, takt_model **m)
 {
-    return takt_model_load(r->ctx, path, NULL, m) == TAKT_OK || load_known(r, path, m);
+    return onnx_case_load(r->ctx, path, r->pb.graph, &r->in, r->report, m) == TAKT_OK ||
+           give_up(r, CASE_REFUSED, "load");
 }
 
 static bool run_known(run *r, takt_model **m)
@@ -300,7 +287,7 @@ static bool run_known(run *r, takt_model **m)
     takt_model_destroy(*m);
     *m = NULL;
     r->report->result = CASE_PASS;
-    return load_known(r, r->path, m) && run_model(r, *m);
+    return load_known(r, m) && run_model(r, *m);
 }
 
 /* The model written and read back: what it gives must be what it gave. */

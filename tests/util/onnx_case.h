@@ -31,13 +31,21 @@ typedef struct case_tolerance {
 typedef struct case_report {
     case_result result;
     bool used_inputs; /* values of inputs were given when the model was loaded */
-    bool is_near;     /* written and read back, it gave nearly the same instead of the same bits */
-    char why[CASE_TEXT];
+    bool used_items; /* how many items sequences and optionals have, and shapes of the items were */
+    bool is_near;    /* written and read back, it gave nearly the same instead of the same bits */
+    char why[CASE_TEXT]; /* of a case that passes: why it used the inputs */
 } case_report;
 
 /* Runs `folder` (model.onnx, test_data_set_N) on one backend. */
 void onnx_case_run(const char *folder, const char *backend, case_tolerance tolerance,
                    case_report *report);
+/* Loads its model: as it is, else with the numbers of items of sequences and optionals, else with
+ * the values of its inputs. */
+takt_status onnx_case_load(takt_ctx *ctx, const char *path, const takt_pb_graph *graph,
+                           const case_values *in, case_report *report, takt_model **m);
+takt_status onnx_case_load_known(takt_ctx *ctx, const char *path, const case_values *in,
+                                 case_report *report, takt_model **m);
+takt_tensor_view onnx_case_view(const takt_tensor *t);
 /* Cases whose expected values another generator of random numbers drew. */
 bool onnx_case_is_random(const char *name);
 /* Cases of Debian's that contradict themselves: a model without the epsilon that its results were

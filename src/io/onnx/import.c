@@ -61,51 +61,11 @@ static takt_status name_fixed(takt_import *im, const takt_pb_graph *graph, takt_
     return TAKT_OK;
 }
 
-/* A sequence has as many items as were fixed: "name.0", "name.1", … */
-static takt_status add_sequence(takt_scope *s, const takt_pb_value *in, takt_onnx_value *v)
-{
-    takt_import *im = s->im;
-    size_t count = 0;
-    while (count < 4096) {
-        const char *name =
-            takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, count);
-        if (name == NULL)
-            return TAKT_ERR_MEMORY;
-        if (takt_import_fixed(im, takt_span_of(name)) == NULL)
-            break;
-        count++;
-    }
-    takt_id *items = takt_arena_array(&im->arena, count + 1, sizeof *items);
-    for (size_t i = 0; i < count && items != NULL; i++) {
-        const char *name =
-            takt_arena_format(&im->arena, "%.*s.%zu", (int)in->name.length, in->name.at, i);
-        if (name == NULL)
-            return TAKT_ERR_MEMORY;
-        items[i] = takt_graph_input(s->room->g, name,
-                                    &takt_import_fixed(im, takt_span_of(name))->tensor.type);
-    }
-    v->kind = TAKT_ONNX_SEQUENCE;
-    v->items = items;
-    v->item_count = count;
-    return items != NULL ? s->room->g->status : TAKT_ERR_MEMORY;
-}
-
-/* The contents of sequences and optionals are resolved when the model is loaded. */
-static takt_status need_known(const takt_import *im, const takt_pb_value *in)
-{
-    if (im->source->fixed != NULL)
-        return TAKT_OK;
-    return takt_fail(im->ctx, TAKT_E_ONNX_STATIC,
-                     "input %.*s is a sequence or optional: what it holds must be known when the "
-                     "model is loaded",
-                     (int)in->name.length, in->name.at);
-}
-
 static takt_status add_input(takt_scope *s, const takt_pb_value *in)
 {
     takt_onnx_value *v;
     takt_scope *owner;
-    const takt_pb_type *t = in->type;
+    const takt_pb_type *t;
     const takt_onnx_value *given = takt_scope_find(s, in->name, &owner);
     if (given != NULL && given->kind == TAKT_ONNX_TENSOR &&
         takt_node_at(s->room->g, given->id)->op == &takt_op_input)
@@ -114,20 +74,8 @@ static takt_status add_input(takt_scope *s, const takt_pb_value *in)
     if (given != NULL)
         return TAKT_OK; /* an initializer: its value is given */
     TAKT_TRY(takt_scope_add(s, in->name, in->at, &v));
-    if (t != NULL && (t->optional != NULL || t->sequence != NULL))
-        TAKT_TRY(need_known(s->im, in));
-    if (t != NULL && t->optional != NULL) {
-        t = t->optional->elem;
-        v->kind = TAKT_ONNX_NOTHING;
-    }
-    const bool is_optional = v->kind == TAKT_ONNX_NOTHING;
-    if (t != NULL && t->sequence != NULL) {
-        TAKT_TRY(add_sequence(s, in, v));
-        if (is_optional && v->item_count == 0)
-            v->kind = TAKT_ONNX_NOTHING;
-        return TAKT_OK;
-    }
-    if (is_optional && takt_import_fixed(s->im, in->name) == NULL)
+    TAKT_TRY(takt_import_items(s, in, v, &t));
+    if (v->kind == TAKT_ONNX_SEQUENCE || (v->kind == TAKT_ONNX_NOTHING && t == NULL))
         return TAKT_OK;
     takt_type type;
     takt_pb_value plain = *in;

@@ -202,6 +202,12 @@ TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt
 /* input.c: what the caller knows of an input, NULL if nothing; the type of one. */
 const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
 TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
+/* The size that the caller gave to a name, or -1. */
+int64_t takt_import_size(const takt_import *im, takt_span name);
+/* items.c: inputs that are sequences become their items, and optionals that hold nothing become
+ * NOTHING. `*tensor`: the type of what is left to be added, NULL if that is nothing. */
+TAKT_MUST_USE takt_status takt_import_items(takt_scope *s, const takt_pb_value *in,
+                                            takt_onnx_value *v, const takt_pb_type **tensor);
 /* Labels of inputs that the graph does not contradict are taken at their word. */
 TAKT_MUST_USE takt_status takt_import_labels(takt_import *im);
 /* The graph reads the first `least` elements of an axis of that size. */

@@ -12,10 +12,9 @@ const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name)
     return NULL;
 }
 
-/* The size that the caller gave to a name, or -1. */
-static int64_t size_of(const char *sizes, takt_span name)
+int64_t takt_import_size(const takt_import *im, takt_span name)
 {
-    for (const char *at = sizes; at != NULL && *at != '\0'; at += *at == ',') {
+    for (const char *at = im->source->sizes; at != NULL && *at != '\0'; at += *at == ',') {
         const takt_span item = {at, takt_written_length(at, ",")};
         takt_span word, value;
         int64_t size = 0;
@@ -139,7 +138,7 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
             return TAKT_ERR_MEMORY;
         name = takt_span_of(text);
     }
-    const int64_t size = size_of(im->source->sizes, name);
+    const int64_t size = takt_import_size(im, name);
     if (size >= 0) {
         *out = size;
         return TAKT_OK;
