@@ -29,6 +29,7 @@ def all_deep(onnx):
     heads(legal)
     limits(refused)
     wires(onnx)
+    settings(legal, refused)
 
 
 def known(onnx):
@@ -247,8 +248,6 @@ def limits(refused):
             vectors_per_class=[1] * 600, classlabels_ints=list(range(600)), kernel_type="LINEAR",
             kernel_params=[0.0, 0.0, 0.0])
     refused("flex", "FlexAttention", given(1, 2, 4), given(1, 2, 2, 4), given(1, 2, 2, 4), opset=26)
-    refused("resize_outside_named", "Resize", given(1, 1, "n"), None, f32(1, 1, 2.0),
-            exclude_outside=1, mode="cubic")
 
 
 def wires(onnx):
@@ -270,3 +269,31 @@ def wires(onnx):
          complex_)
     value_ = value("x", [1], 15)
     onnx("32_complex_input", Graph([node("Neg", ["x"], ["y"])], [value_], [value("y", [1])]), 3302)
+
+
+def settings(legal, refused):
+    """Settings of operators that inputs hold, which a run finds; and some that it cannot."""
+    number, real = given(dtype=7), given()
+    legal("resize_outside_named", "Resize", given(1, 1, "n"), None, f32(1, 1, 2.0),
+          exclude_outside=1, mode="cubic")
+    legal("resize_window", "Resize", given(1, 1, 4), None, given(3), antialias=1, mode="cubic")
+    legal("resize_part", "Resize", given(1, 1, 4), given(6), f32(1, 1, 2.0), mode="linear",
+          coordinate_transformation_mode="tf_crop_and_resize")
+    legal("dft_axis", "DFT", given(2, 3, 4, 1), None, number)
+    legal("dft_axis_half", "DFT", given(2, 3, 4, 2), None, number, onesided=1, inverse=1)
+    legal("stft_step", "STFT", given(1, "n", 1), number, given(4))
+    legal("stft_frame", "STFT", given(1, 9, 2), number, None, number, onesided=0)
+    legal("columns", "Col2Im", given(1, 6, 4), given(2, dtype=7), given(2, dtype=7))
+    legal("unpool", "MaxUnpool", given(1, 1, 2), given(1, 1, 2, dtype=7), given(3, dtype=7),
+          kernel_shape=[2], strides=[2])
+    legal("mel", "MelWeightMatrix", number, number, number, real, real)
+    legal("dropout", "Dropout", given(3), real, given(dtype=9))
+    legal("split", "SplitToSequence", given(9), given(3, dtype=7))
+    legal("reshape_empty", "Reshape", given(0, 3), given(2, dtype=7), allowzero=1)
+    legal("reduce_none", "ReduceSum", given(2, 3), given(0, dtype=7), noop_with_empty_axes=1)
+    refused("dft_one_axis", "DFT", given("n", 4, 1), None, number, error=3303)
+    refused("columns_of_two", "Col2Im", given(6, 4), given(2, dtype=7), given(2, dtype=7))
+    refused("stft_rank", "STFT", given(4), number, given(4))
+    refused("split_many", "SplitToSequence", given(90), given(64, dtype=7), error=3303)
+    refused("roi_short", "Resize", given(1, 1, 4), given(5), f32(1, 1, 2.0), error=3303,
+            coordinate_transformation_mode="tf_crop_and_resize")

@@ -45,8 +45,8 @@ def digest(name, *more):
     return code, "\n".join(lines), text
 
 
-def check(name, nodes, weights, words=None):
-    """Same bits with names and with numbers; or the refusal has these words."""
+def convert(name, nodes, weights, words=None):
+    """False: it is refused, and that is as it should be or a failure."""
     graph = Graph(nodes, [value("x", ["n", 3, "h", "w"])], [value("y", ["a", "b", "c", "d"])],
                   weights)
     with open(path("m.onnx"), "wb") as file:
@@ -55,13 +55,59 @@ def check(name, nodes, weights, words=None):
     if words is not None:
         if code == 0 or words not in text:
             failures.append(f"{name}: refused with {text.strip()[:200]!r}")
-        return
+        return False
     if code != 0:
         failures.append(f"{name}: {text.strip()[:300]}")
+    return code == 0
+
+
+def check(name, nodes, weights, words=None):
+    """Same bits with names and with numbers; or the refusal has these words."""
+    if not convert(name, nodes, weights, words):
         return
     known, named = digest("m.onnx"), digest("m.taktp", "--bound", "64")
     if known[0] != 0 or named[0] != 0 or known[1] != named[1] or "digest" not in known[1]:
         failures.append(f"{name}: {known[2][:200]} and {named[2][:200]}")
+
+
+def near(name):
+    """As many taps as a run finds are summed in another order: the last bits may differ."""
+    found = []
+    for file, more in (("m.onnx", ()), ("m.taktp", ("--bound", "64"))):
+        code, text = takt("run", path(file), "-i", "x=" + path("x.npy"), "-o",
+                          "y=" + path("y.npy"), *more)
+        if code != 0:
+            failures.append(f"{name}: {text.strip()[:300]}")
+            return
+        with open(path("y.npy"), "rb") as result:
+            body = result.read()
+        start = 10 + struct.unpack("<H", body[8:10])[0]
+        found.append((body[:start], struct.unpack(f"<{(len(body) - start) // 4}f",
+                                                       body[start:])))
+    (head, known), (other, named) = found
+    if head != other or any(abs(a - b) > 1e-5 for a, b in zip(known, named)):
+        failures.append(f"{name}: {head} and {other}, {known[:4]} and {named[:4]}")
+
+
+def check_windows(sizes, lists):
+    """Antialias, exclude_outside and crops along dimensions without a number."""
+    count = 0
+    roi = tensor("roi", [8], 1, floats(0, 0, 0.1, -0.2, 1, 1, 0.9, 1.1))
+    ways = [(["x", "roi", "k"], [], [tensor("k", [4], 1, floats(1, 1, by, by))])
+            for by in (2, 0.5, 0.25)] + [(["x", "roi", "", "z"], sizes, lists)]
+    for (inputs, before, numbers), mode in itertools.product(ways, ("linear", "cubic", "nearest")):
+        for attrs in ({"coordinate_transformation_mode": "tf_crop_and_resize",
+                       "extrapolation_value": 99.0}, {"exclude_outside": 1}, {"antialias": 1},
+                      {"antialias": 1, "exclude_outside": 1, "cubic_coeff_a": -0.5}):
+            name = f"{mode} {attrs} {inputs}"
+            nodes = before + [node("Resize", inputs, ["y"], mode=mode, **attrs)]
+            if "antialias" in attrs and mode != "nearest":
+                if convert(name, nodes, numbers + [roi]):
+                    near(name)
+            else:
+                check(name, nodes, numbers + [roi])
+            count += 1
+    return count
 
 
 def check_proportions(sizes, lists):
@@ -127,19 +173,15 @@ def main():
               node("Shape", ["x"], ["s"]), node("Resize", ["p", "", "", "s"], ["u"]),
               node("Add", ["x", "u"], ["y"])]
     check("pyramid", pooled, [])
-    for key, attr in (("crop", {"coordinate_transformation_mode": "tf_crop_and_resize"}),
-                      ("antialias", {"antialias": 1, "mode": "linear"})):
-        check(key, [node("Resize", ["x", "roi", "k"], ["y"], **attr)],
-              [tensor("k", [4], 1, floats(1, 1, 2, 2)),
-               tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))], "without a number")
     check("a scale of nothing", [node("Resize", ["x", "", "k"], ["y"])],
           [tensor("k", [4], 1, floats(1, 1, 0, 2))], "a scale of 0")
     check("a scale that is not a fraction", [node("Resize", ["x", "", "k"], ["y"])],
           [tensor("k", [4], 1, floats(1, 1, 2, 1.2345678))], "a scale of 1.23457 along a dimension")
     count += check_proportions(sizes, lists)
+    count += check_windows(sizes, lists)
     for failure in failures:
         print(f"FAILED: {failure}")
-    print(f"{count + 18} models, {len(failures)} failed")
+    print(f"{count + 16} models, {len(failures)} failed")
     sys.exit(1 if failures or count < 100 else 0)
 
 

@@ -83,6 +83,10 @@ takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const tak
 /* The first elements of `x` as a value of these sizes; names are not unified. */
 takt_id takt_onnx_as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank);
 
+/* by_axis.c: reads the node for each of `count` axes, at least two, of which the run takes the one
+ * that input `input`, a scalar, says. Other axes of input 0 fail the run. */
+TAKT_MUST_USE takt_status takt_onnx_by_axis(takt_call *c, size_t input, const int64_t *axes,
+                                            size_t count, bool sizes_differ);
 /* unfold.c: the failures so far, saved before an attempt that may fail. */
 typedef struct takt_onnx_attempt {
     bool has_failed, wanted;

@@ -47,6 +47,21 @@ static takt_status know_tensor(takt_room *room, takt_fact *f, const takt_tensor 
     return TAKT_OK;
 }
 
+/* A list without elements has one value: the axes of a reduction over none of them. */
+static takt_status know_empty(takt_room *room, const takt_type *type, takt_fact *f)
+{
+    if (type->rank != 1 || type->dim[0] != 0)
+        return TAKT_OK;
+    takt_array *array = new_arrays(room, 1);
+    if (array == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_array_create(room->im->ctx, type, array));
+    f->known = array;
+    f->out_count = 1;
+    f->state = TAKT_FACT_READY;
+    return TAKT_OK;
+}
+
 static takt_status know_input(takt_room *room, takt_id id, takt_fact *f)
 {
     const takt_source *source = room->im->source;
@@ -55,7 +70,7 @@ static takt_status know_input(takt_room *room, takt_id id, takt_fact *f)
         for (size_t i = 0; i < source->fixed_count; i++)
             if (strcmp(source->fixed[i].name, name) == 0 && source->fixed[i].tensor.storage != NULL)
                 return know_tensor(room, f, &source->fixed[i].tensor);
-        return TAKT_OK;
+        return know_empty(room, &takt_node_at(room->g, id)->type[0], f);
     }
     for (size_t i = 0; i < room->capture_count; i++) {
         if (room->captures[i].inner != id)

@@ -24,8 +24,10 @@ typedef struct takt_resize {
     int basis;
     double cubic, beyond; /* coefficient a; value outside the picture for CROP */
     double start, end;    /* of the axis, for CROP */
-    double scale;         /* NaN: out / in */
-    takt_id by;           /* the scale as a value found at run time, if is_found */
+    takt_id from, to;     /* the same as values found at run time, if is_cut */
+    bool is_cut;
+    double scale; /* NaN: out / in */
+    takt_id by;   /* the scale as a value found at run time, if is_found */
     bool is_found;
     takt_dim in, out;
 } takt_resize;
@@ -45,11 +47,14 @@ static inline bool takt_resize_is_single(const takt_resize *r)
 }
 
 /* resize_named.c: where the input or output size is a name. Indices and weights are computed in the
- * same types as here, so the bits equal those of a model with known sizes. */
+ * same types as here, so the bits equal those of a model with known sizes; with antialias the last
+ * ones may differ. */
 takt_id takt_resize_named(takt_call *c, takt_id x, const takt_resize *r, int axis);
 /* Weighted sums of elements of x: index and weight are [taps, places]. */
 takt_id takt_resize_sum(takt_call *c, takt_id x, takt_id index, takt_id weight, int axis);
-/* resize_found.c: scales found at run time, TAKT_NONE if they are known or sizes are given; and
+/* resize_found.c: the part of axis `i` of `count` that CROP takes, from input 1. */
+TAKT_MUST_USE takt_status takt_resize_part(takt_call *c, takt_resize *r, size_t i, size_t count);
+/* Scales found at run time, TAKT_NONE if they are known or sizes are given; and
  * resizing all axes by them. */
 takt_id takt_resize_unknown(takt_call *c);
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);

@@ -1,4 +1,6 @@
 /* resize_found.c - Resize by scales found at run time, given or made from sizes. */
+#include <math.h>
+
 #include "io/onnx/lengths.h"
 #include "io/onnx/resize.h"
 
@@ -8,6 +10,37 @@ static takt_id scalar_of(takt_call *c, takt_dim d)
     const takt_id size = takt_dim_is_number(d) ? takt_scalar_i64(c->g, d)
                                                : takt_onnx_size(c, takt_onnx_counted(c, d), 0);
     return takt_onnx_cast(c, size, TAKT_F64);
+}
+
+/* Positions beyond this cannot be numbers of elements; neither can NaN. */
+static bool is_near(double border)
+{
+    return fabs(border) <= 1e6;
+}
+
+takt_status takt_resize_part(takt_call *c, takt_resize *r, size_t i, size_t count)
+{
+    if (r->place != TAKT_RESIZE_CROP)
+        return TAKT_OK;
+    const takt_type t = *takt_onnx_type(c, 1);
+    if (takt_onnx_has(c, 1) && takt_onnx_peek(c, 1) == NULL && t.rank == 1 &&
+        t.dim[0] == (takt_dim)(2 * count) && takt_dtype_is_float(t.dtype)) {
+        const takt_id roi = takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_F32);
+        r->is_cut = true;
+        r->from = takt_onnx_item(c, roi, i);
+        r->to = takt_onnx_item(c, roi, count + i);
+        return c->status;
+    }
+    const takt_array *roi = takt_onnx_known_floats(c, 1);
+    if (c->status != TAKT_OK || roi == NULL)
+        return c->status;
+    if (roi->count != 2 * count)
+        return takt_onnx_refuse(c, "roi has %zu values for %zu axes", roi->count, count);
+    r->start = roi->f[i];
+    r->end = roi->f[count + i];
+    if (!is_near(r->start) || !is_near(r->end))
+        return takt_onnx_refuse(c, "roi from %g to %g", r->start, r->end);
+    return TAKT_OK;
 }
 
 bool takt_resize_is_fitted(takt_call *c)
@@ -44,6 +77,8 @@ static takt_id resized(takt_call *c, takt_id x, const takt_resize *base, const t
         r.out = dims[i];
         r.is_found = true;
         r.by = by[i];
+        if (takt_resize_part(c, &r, i, count) != TAKT_OK)
+            return TAKT_NONE;
         x = takt_resize_named(c, x, &r, axis);
     }
     return x;

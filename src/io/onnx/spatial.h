@@ -24,6 +24,9 @@ int64_t takt_spatial_out(const takt_spatial *s, size_t i, int64_t in);
  * the output sizes. */
 takt_id takt_spatial_unfold(takt_call *c, takt_id x, const takt_spatial *s, double fill,
                             int64_t *out, takt_id *flat);
+/* col2im_found.c: Col2Im whose sizes of the picture and of a window, i64[count], a run finds. */
+TAKT_MUST_USE takt_status takt_col2im_found(takt_call *c, takt_id image, takt_id block,
+                                            size_t count);
 /* The result of Conv for inputs 0 and 1, and the bias in 2 if there is one. */
 takt_id takt_spatial_conv(takt_call *c);
 /* Adapts with `adapt`, which expects channels before the spatial axes; if the attribute

@@ -2,6 +2,7 @@
 #include "op/record/dropout.h"
 #include "io/onnx/random.h"
 #include "ir/edge_index.h"
+#include "op/record/random_uniform.h"
 
 /* Set by a trainer at every step: an input of the model, created at its first use. */
 static takt_id given(takt_call *c, const char *name)
@@ -43,6 +44,32 @@ static takt_status drop(takt_call *c, double rate)
     return c->status;
 }
 
+/* Training mode, or the rate in it, is found at run time. Draws and scale are those of the op. */
+static takt_status drop_by_values(takt_call *c)
+{
+    takt_graph *g = c->g;
+    const takt_id x = takt_onnx_in(c, 0), trains = takt_onnx_shape(c, takt_onnx_in(c, 2), NULL, 0);
+    const takt_type t = *takt_onnx_type(c, 0);
+    takt_id in[3];
+    takt_named_attr attrs[3];
+    TAKT_TRY(takt_onnx_random(c, in, &attrs[0]));
+    attrs[1] = (takt_named_attr){"dtype", takt_attr_dtype(TAKT_F32)};
+    attrs[2] = (takt_named_attr){"shape", takt_attr_shape(t.dim, (size_t)t.rank)};
+    const takt_id drawn = takt_graph_call(g, &takt_op_random_uniform, 3, in, 3, attrs);
+    const takt_id rate =
+        takt_onnx_has(c, 1)
+            ? takt_onnx_shape(c, takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_F64), NULL, 0)
+            : takt_onnx_scalar(c, TAKT_F64, 0.5);
+    const takt_id one = takt_onnx_scalar(c, TAKT_F64, 1), zero = takt_onnx_scalar(c, t.dtype, 0);
+    takt_id stays = takt_binary(g, &takt_op_ge, drawn, takt_onnx_cast(c, rate, TAKT_F32));
+    const takt_id factor = takt_onnx_cast(c, takt_div(g, one, takt_sub(g, one, rate)), t.dtype);
+    const takt_id left = takt_select(g, stays, takt_mul(g, x, factor), zero);
+    stays = takt_select(g, trains, stays, takt_onnx_scalar(c, TAKT_BOOL, 1));
+    takt_onnx_set(c, 0, takt_select(g, trains, left, x));
+    takt_onnx_set(c, 1, stays);
+    return c->status;
+}
+
 static takt_status adapt(takt_call *c)
 {
     const takt_id x = takt_onnx_in(c, 0);
@@ -55,8 +82,12 @@ static takt_status adapt(takt_call *c)
         if (c->status != TAKT_OK || rate > 0)
             return c->status != TAKT_OK ? c->status : drop(c, rate);
     }
-    if (takt_onnx_has(c, 2) &&
-        takt_onnx_known_i(c, 2, 0) != 0) { /* else the rate may be anything */
+    const int64_t *mode = takt_onnx_has(c, 2) ? takt_array_one(takt_onnx_peek(c, 2)) : NULL;
+    const bool is_off = !takt_onnx_has(c, 2) || (mode != NULL && *mode == 0);
+    if (!is_off && c->g == c->im->main->g &&
+        (mode == NULL || (takt_onnx_has(c, 1) && takt_onnx_peek(c, 1) == NULL)))
+        return drop_by_values(c);
+    if (!is_off && takt_onnx_known_i(c, 2, 0) != 0) { /* else the rate may be anything */
         const double rate = takt_onnx_known_f(c, 1, 0.5);
         if (rate != 0)
             return drop(c, rate);

@@ -6,7 +6,8 @@
  */
 #include <math.h>
 
-#include "io/onnx/adapt.h"
+#include "io/onnx/control.h"
+#include "io/onnx/lengths.h"
 
 /* A part of the matrix of angles 2 pi r k / n, r counting rows and k columns. */
 typedef struct part {
@@ -168,9 +169,29 @@ static takt_id elements(takt_call *c, const takt_id x[2], takt_dtype dtype, int6
     return takt_concat(g, all, n % 2 == 0 ? 4 : 3, -1);
 }
 
+/* An axis that the run finds: one of those whose size is a number, the last one holds the parts. */
+static takt_status dft_by_axis(takt_call *c, const takt_type *t)
+{
+    int64_t axes[TAKT_MAX_RANK];
+    size_t count = 0;
+    const bool is_half = takt_onnx_i(c, "onesided", 0) != 0;
+    const bool is_back = is_half && takt_onnx_i(c, "inverse", 0) != 0;
+    const int64_t least = is_back ? 2 : 1; /* one frequency alone is of no elements */
+    for (int i = 0; i < t->rank - 1; i++)
+        if (takt_dim_is_number(t->dim[i]) && t->dim[i] >= least && t->dim[i] <= 1 << 14)
+            axes[count++] = i;
+    if (count < 2)
+        (void)takt_onnx_known_i(c, 2, -2);
+    return count < 2 ? c->status
+                     : takt_onnx_by_axis(c, 2, axes, count, is_half || takt_onnx_has(c, 1));
+}
+
 static takt_status dft(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
+    if (c->opset >= 20 && takt_onnx_has(c, 2) && takt_onnx_peek(c, 2) == NULL &&
+        c->status == TAKT_OK)
+        return dft_by_axis(c, &t);
     const bool inverse = takt_onnx_i(c, "inverse", 0) != 0;
     const bool one_sided = takt_onnx_i(c, "onesided", 0) != 0;
     const int64_t length = takt_onnx_known_i(c, 1, -1);
@@ -211,48 +232,131 @@ static takt_id counted(takt_call *c, takt_dim rows, takt_dim columns, int axis)
     return takt_graph_call(c->g, &takt_op_iota, 0, NULL, 2, attrs);
 }
 
-/* Indices of the elements of each frame: [frames, n], of a signal whose length may be a name. */
-static takt_status frames_of(takt_call *c, takt_dim length, int64_t n, int64_t step, takt_id *at)
+/* Frames of a signal: numbers, or values that a run finds. */
+typedef struct frames {
+    takt_dim length, n, count;
+    takt_id step, size; /* scalars; `size` has the value of n */
+} frames;
+
+/* A setting as a scalar: its number, or the value of the input. */
+static takt_id setting(takt_call *c, size_t input, int64_t fallback, int64_t *known)
+{
+    size_t count;
+    *known = fallback;
+    if (!takt_onnx_has(c, input) || takt_onnx_peek(c, input) != NULL)
+        *known = takt_onnx_known_i(c, input, fallback);
+    else {
+        const takt_id v = takt_onnx_vector(c, input, &count);
+        if (v != TAKT_NONE && count == 1)
+            return takt_onnx_item(c, v, 0);
+        (void)takt_onnx_known_i(c, input, fallback);
+    }
+    return TAKT_NONE;
+}
+
+static takt_status count_frames(takt_call *c, takt_id x, bool is_known, int64_t step, frames *f)
 {
     takt_dims *dims = c->g->dims;
-    takt_dim d;
-    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_SUB, length, n, &d));
-    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_FLOORDIV, d, step, &d));
-    TAKT_TRY(takt_dim_make(dims, TAKT_DIM_ADD, d, 1, &d));
-    const takt_id first = takt_mul(c->g, counted(c, d, 1, 0), takt_scalar_i64(c->g, step));
-    *at = takt_add(c->g, first, counted(c, 1, n, 1));
-    return c->g->status;
+    if (is_known) {
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_SUB, f->length, f->n, &f->count));
+        TAKT_TRY(takt_dim_make(dims, TAKT_DIM_FLOORDIV, f->count, step, &f->count));
+        return takt_dim_make(dims, TAKT_DIM_ADD, f->count, 1, &f->count);
+    }
+    /* A step below 1 makes the size negative, which fails the run. */
+    const takt_id left = takt_sub(c->g, takt_onnx_size(c, x, 1), f->size);
+    const takt_id by = takt_onnx_with(c, &takt_op_max, f->step, 1);
+    const takt_id count = takt_onnx_with(c, &takt_op_add, takt_onnx_floordiv(c, left, by), 1);
+    const takt_id is_good = takt_onnx_with(c, &takt_op_ge, f->step, 1);
+    f->count = takt_onnx_length(c, takt_select(c->g, is_good, count, takt_scalar_i64(c->g, -1)),
+                                takt_onnx_at_most(f->length));
+    return c->status;
+}
+
+static takt_status read_frames(takt_call *c, takt_id x, frames *f)
+{
+    int64_t step, n;
+    f->step = setting(c, 1, 0, &step);
+    f->size = setting(c, 3, -1, &n);
+    const takt_type *window = takt_onnx_has(c, 2) ? takt_onnx_type(c, 2) : NULL;
+    const bool has_window = window != NULL && window->rank == 1;
+    if (c->status != TAKT_OK)
+        return c->status;
+    if (n < 1 && has_window && takt_dim_is_number(window->dim[0]))
+        n = window->dim[0];
+    const bool finds_n = n < 1 && f->size != TAKT_NONE, finds_step = f->step != TAKT_NONE;
+    const takt_dim most = f->length;
+    if ((n < 1 && !finds_n) || (step < 1 && !finds_step) ||
+        (takt_dim_is_number(most) && (n > most || most > INT32_MAX)))
+        return takt_onnx_refuse(c, "frames of %lld", (long long)n);
+    f->n = finds_n ? takt_onnx_length(c, f->size, takt_onnx_at_most(most)) : n;
+    f->size = finds_n ? f->size : takt_scalar_i64(c->g, n);
+    f->step = finds_step ? f->step : takt_scalar_i64(c->g, step);
+    return c->status != TAKT_OK ? c->status : count_frames(c, x, !finds_n && !finds_step, step, f);
+}
+
+/* The matrix of angles of a number of elements that a run finds, and its parts of the result. */
+static takt_id transform_found(takt_call *c, const takt_id x[2], const frames *f, takt_dim columns)
+{
+    takt_graph *g = c->g;
+    const takt_dtype dtype = takt_type_of(g, x[0])->dtype;
+    const takt_id turns = takt_onnx_modulo(
+        c, takt_mul(g, counted(c, f->n, 1, 0), counted(c, 1, columns, 1)), f->size);
+    const takt_id n = takt_onnx_cast(c, f->size, TAKT_F64);
+    const takt_id angle = takt_div(
+        g, takt_mul_scalar(g, takt_onnx_cast(c, turns, TAKT_F64), 2 * 3.14159265358979323846), n);
+    const takt_id even = takt_onnx_cast(c, takt_unary(g, &takt_op_cos, angle), dtype);
+    const takt_id sines = takt_onnx_cast(c, takt_unary(g, &takt_op_sin, angle), dtype);
+    const takt_id odd = takt_mul_scalar(g, sines, -1);
+    takt_id re = takt_matmul(g, x[0], even, false, false);
+    takt_id im = takt_matmul(g, x[0], odd, false, false);
+    if (x[1] != TAKT_NONE) {
+        re = takt_sub(g, re, takt_matmul(g, x[1], odd, false, false));
+        im = takt_add(g, im, takt_matmul(g, x[1], even, false, false));
+    }
+    if (re == TAKT_NONE || im == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_graph_call(g, &takt_op_stack, 2, (takt_id[]){re, im}, 1,
+                           &(takt_named_attr){"axis", takt_attr_i64(-1)});
+}
+
+/* [batch, length] to [batch, frames, n], times the window. */
+static takt_id framed(takt_call *c, takt_id x, const frames *f)
+{
+    const takt_id first = takt_mul(c->g, counted(c, f->count, 1, 0), f->step);
+    const takt_id at = takt_add(c->g, first, counted(c, 1, f->n, 1));
+    x = takt_onnx_gather(c, x, at, 1);
+    return takt_onnx_has(c, 2) ? takt_mul(c->g, x, takt_onnx_in(c, 2)) : x;
 }
 
 /* The signal is [batch, length, 1 or 2]; a real one may also be [batch, length]. */
 static takt_status stft(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
-    const int64_t step = takt_onnx_known_i(c, 1, 0), length = takt_onnx_known_i(c, 3, -1);
     const bool one_sided = takt_onnx_i(c, "onesided", 1) != 0;
-    takt_id x[2] = {takt_onnx_in(c, 0), TAKT_NONE}, at;
+    takt_id x[2] = {takt_onnx_in(c, 0), TAKT_NONE};
+    frames f = {.length = t.dim[1]};
     if (c->status != TAKT_OK)
         return c->status;
     if (t.rank != 2 && t.rank != 3)
         return takt_onnx_refuse(c, "a signal of rank %d", t.rank);
-    const bool has_window = takt_onnx_has(c, 2) && takt_onnx_type(c, 2)->rank == 1;
-    const int64_t n = length > 0 ? length : has_window ? takt_onnx_type(c, 2)->dim[0] : -1;
-    const takt_dim size = t.dim[1];
-    if (n < 1 || step < 1 || (takt_dim_is_number(size) && (n > size || size > INT32_MAX)))
-        return takt_onnx_refuse(c, "frames of %lld", (long long)n);
-    TAKT_TRY(frames_of(c, size, n, step, &at));
+    TAKT_TRY(read_frames(c, x[0], &f));
     if (t.rank == 3)
         parts(c, takt_onnx_in(c, 0), x);
-    for (int i = 0; i < 2; i++) {
-        if (x[i] == TAKT_NONE)
-            continue;
-        x[i] = takt_onnx_gather(c, x[i], at, 1);
-        if (takt_onnx_has(c, 2))
-            x[i] = takt_mul(c->g, x[i], takt_onnx_in(c, 2));
+    for (int i = 0; i < 2; i++)
+        x[i] = x[i] != TAKT_NONE ? framed(c, x[i], &f) : x[i];
+    if (takt_dim_is_number(f.n)) {
+        const span whole = {one_sided ? f.n / 2 + 1 : f.n, f.n, -1};
+        TAKT_TRY(check_size(c, f.n, whole.columns, f.n));
+        return takt_onnx_done(c, transform(c, x, t.dtype, &whole));
     }
-    const span whole = {one_sided ? n / 2 + 1 : n, n, -1};
-    TAKT_TRY(check_size(c, n, whole.columns, n));
-    return takt_onnx_done(c, transform(c, x, t.dtype, &whole));
+    takt_dim columns = f.n;
+    if (one_sided) {
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_FLOORDIV, f.n, 2, &columns));
+        TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_ADD, columns, 1, &columns));
+    }
+    if (x[0] == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    return takt_onnx_done(c, transform_found(c, x, &f, columns));
 }
 
 static takt_status adapt(takt_call *c)

@@ -221,7 +221,21 @@ static takt_status call(takt_call *c, const loop *l, takt_graph *g, const takt_c
     return c->status;
 }
 
-/* Rows of a scanned result have one size; appended rows have the size of the existing ones. */
+/* Puts sizes that the file states for a result of the body into `row`, if it states all of them. */
+static bool states_sizes(const takt_pb_value *v, takt_type *row)
+{
+    const takt_pb_tensor_type *t = v->type != NULL ? v->type->tensor : NULL;
+    bool is_known =
+        t != NULL && t->shape != NULL && t->shape->dim_count == (size_t)row->rank && row->rank > 0;
+    for (int d = 0; is_known && d < row->rank; d++)
+        is_known = t->shape->dims[d].has_value && t->shape->dims[d].value >= 0;
+    for (int d = 0; is_known && d < row->rank; d++)
+        row->dim[d] = t->shape->dims[d].value;
+    return is_known;
+}
+
+/* Rows of a scanned result have one size, at least by what the file says; appended rows have the
+ * size of the existing ones. */
 static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
 {
     const size_t own = l->scanned - l->grown.count;
@@ -234,6 +248,9 @@ static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
             const int axis = takt_onnx_axis(c, l->grown.axis[i - own], row.rank);
             for (int d = 0; d < row.rank && all.rank == row.rank; d++)
                 row.dim[d] = d == axis ? row.dim[d] : all.dim[d];
+            port->id = takt_onnx_demand_shape(c, g, port->id, &row);
+        } else if (takt_onnx_is_found(c, g, &row) &&
+                   states_sizes(&l->body->outputs[1 + l->carried + i], &row)) {
             port->id = takt_onnx_demand_shape(c, g, port->id, &row);
         }
         if (c->status == TAKT_OK && takt_onnx_is_found(c, g, &row))

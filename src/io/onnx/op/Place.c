@@ -1,5 +1,6 @@
 /* Place.c - Col2Im, MaxUnpool, ReverseSequence and TensorScatter: elements placed by an index. */
 #include "base/size.h"
+#include "io/onnx/lengths.h"
 #include "io/onnx/spatial.h"
 
 static takt_id filled(takt_call *c, takt_dtype dtype, const takt_dim *dims, size_t rank)
@@ -19,6 +20,13 @@ static takt_id scatter(takt_call *c, takt_id x, takt_id index, takt_id u, bool a
 /* Columns [N, C * kernel, positions] are windows of the picture, added up. */
 static takt_status col2im(takt_call *c)
 {
+    size_t axes, count;
+    if (takt_onnx_peek(c, 1) == NULL || takt_onnx_peek(c, 2) == NULL) {
+        const takt_id sizes = takt_onnx_vector(c, 1, &axes),
+                      windows = takt_onnx_vector(c, 2, &count);
+        if (sizes != TAKT_NONE && windows != TAKT_NONE && axes == count)
+            return takt_col2im_found(c, sizes, windows, count);
+    }
     const takt_ints image = takt_onnx_known_ints(c, 1), block = takt_onnx_known_ints(c, 2);
     const takt_type t = *takt_onnx_type(c, 0);
     takt_type picture = {.dtype = t.dtype, .rank = 2 + (int)image.count};
@@ -61,10 +69,45 @@ static takt_status col2im(takt_call *c)
     return takt_onnx_done(c, takt_reshape(c->g, y, picture.dim, (size_t)picture.rank));
 }
 
+/* The size of the result along each axis: `small`, or what input 2 says, known or found. */
+static takt_status read_shape(takt_call *c, const takt_dim *small, int rank, takt_dim *dims)
+{
+    size_t count = 0;
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    const bool is_found = takt_onnx_has(c, 2) && takt_onnx_peek(c, 2) == NULL;
+    const takt_id found = is_found ? takt_onnx_vector(c, 2, &count) : TAKT_NONE;
+    if (found != TAKT_NONE && count == (size_t)rank) {
+        for (size_t i = 0; i < count; i++)
+            bounds[i] = takt_onnx_at_most(i < 2 ? small[i] : TAKT_LENGTH_OPEN);
+        takt_onnx_lengths(c, found, bounds, count, dims);
+        return c->status;
+    }
+    const takt_ints given = takt_onnx_known_ints(c, 2);
+    for (int i = 0; i < rank && c->status == TAKT_OK; i++) {
+        dims[i] = given.is_set && (size_t)i < given.count ? given.at[i] : small[i];
+        if (dims[i] < small[i])
+            return takt_onnx_refuse(c, "output_shape is smaller than the picture");
+    }
+    return c->status;
+}
+
+/* Zeros behind the last elements; sizes below those that are there fail the run. */
+static takt_id extended(takt_call *c, takt_id y, const takt_dim *small, const takt_dim *dims)
+{
+    const int64_t before[TAKT_MAX_RANK] = {0};
+    takt_dim after[TAKT_MAX_RANK] = {0};
+    const int rank = takt_type_of(c->g, y)->rank;
+    for (int i = 0; i < rank && c->status == TAKT_OK; i++)
+        c->status = takt_dim_make(c->g->dims, TAKT_DIM_SUB, dims[i], small[i], &after[i]);
+    const takt_named_attr attrs[] = {{"before", takt_attr_i64s(before, (size_t)rank)},
+                                     {"after", takt_attr_shape(after, (size_t)rank)}};
+    return c->status == TAKT_OK ? takt_onnx_op1(c, &takt_op_pad, y, 2, attrs) : TAKT_NONE;
+}
+
 static takt_status unpool(takt_call *c)
 {
     const takt_type t = *takt_onnx_type(c, 0);
-    const takt_ints kernel = takt_onnx_ints(c, "kernel_shape"), given = takt_onnx_known_ints(c, 2);
+    const takt_ints kernel = takt_onnx_ints(c, "kernel_shape");
     takt_spatial s;
     takt_dim dims[TAKT_MAX_RANK] = {t.dim[0], t.dim[1]}, all = 1, inner = 1;
     if (c->status != TAKT_OK)
@@ -78,29 +121,20 @@ static takt_status unpool(takt_call *c)
         if (k >= 0) /* below 2^31 each: takt_spatial_read */
             small[i] =
                 (t.dim[i] - 1) * s.stride[k] + s.kernel[k] - s.pad[k] - s.pad[(int)s.count + k];
-        dims[i] = given.is_set && (size_t)i < given.count ? given.at[i] : small[i];
-        if (small[i] < 0 || dims[i] < 0)
-            return takt_onnx_refuse(c, "%lld elements on axis %d",
-                                    (long long)(dims[i] < 0 ? dims[i] : small[i]), i);
+        if (small[i] < 0)
+            return takt_onnx_refuse(c, "%lld elements on axis %d", (long long)small[i], i);
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, all, small[i], &all));
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, inner, t.dim[i], &inner));
     }
+    TAKT_TRY(read_shape(c, small, t.rank, dims));
     const takt_id u = takt_reshape(c->g, takt_onnx_in(c, 0), &inner, 1);
     const takt_id index = takt_reshape(c->g, takt_onnx_in(c, 1), &inner, 1);
     takt_id y = scatter(c, filled(c, t.dtype, &all, 1), index, u, false, 0);
     if (y == TAKT_NONE)
         return takt_onnx_done(c, y);
     y = takt_reshape(c->g, y, small, (size_t)t.rank);
-    const int64_t before[TAKT_MAX_RANK] = {0};
-    takt_dim after[TAKT_MAX_RANK] = {0};
-    for (int i = 0; i < t.rank; i++) {
-        after[i] = dims[i] - small[i];
-        if (after[i] < 0)
-            return takt_onnx_refuse(c, "output_shape is smaller than the picture");
-    }
-    const takt_named_attr attrs[] = {{"before", takt_attr_i64s(before, (size_t)t.rank)},
-                                     {"after", takt_attr_shape(after, (size_t)t.rank)}};
-    return takt_onnx_done(c, given.is_set ? takt_onnx_op1(c, &takt_op_pad, y, 2, attrs) : y);
+    return takt_onnx_done(c,
+                          takt_onnx_has(c, 2) && y != TAKT_NONE ? extended(c, y, small, dims) : y);
 }
 
 static takt_id line(takt_call *c, takt_dim n, int axis, int rank)

@@ -50,6 +50,28 @@ static takt_id meant(takt_call *c, takt_id shape, size_t count, bool keeps_zero)
     return takt_onnx_pack(c, dims, count);
 }
 
+/* No elements: any sizes of which one is 0, which a run checks. */
+static takt_status by_values_empty(takt_call *c, takt_id n, size_t count)
+{
+    takt_onnx_bound bounds[TAKT_MAX_RANK];
+    takt_dim dims[TAKT_MAX_RANK];
+    const takt_dim none = 0, one = 1;
+    takt_id all = takt_onnx_item(c, n, 0);
+    for (size_t i = 0; i < count; i++) {
+        bounds[i] = takt_onnx_at_most(TAKT_LENGTH_OPEN);
+        all = i == 0 ? all : takt_mul(c->g, all, takt_onnx_item(c, n, i));
+    }
+    takt_onnx_lengths(c, n, bounds, count, dims);
+    const takt_named_attr attrs[] = {{"names", takt_attr_shape(&none, 1)},
+                                     {"bounds", takt_attr_shape(&none, 1)},
+                                     {"tops", takt_attr_shape(&none, 1)}};
+    if (c->status != TAKT_OK || all == TAKT_NONE)
+        return takt_onnx_done(c, TAKT_NONE);
+    (void)takt_onnx_op1(c, &takt_op_length, takt_reshape(c->g, all, &one, 1), 3, attrs);
+    const takt_id zero = takt_onnx_scalar(c, takt_onnx_type(c, 0)->dtype, 0);
+    return takt_onnx_done(c, takt_broadcast(c->g, zero, dims, count));
+}
+
 /* All sizes but the last are found at run time; the last is inferred. Memory is planned as if all
  * elements were along the first axis. */
 static takt_status by_values(takt_call *c, takt_id shape, size_t count)
@@ -66,7 +88,9 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
     for (size_t i = 0; i < count; i++)
         bounds[i] = (takt_onnx_bound){all, i == 0 ? all : 1};
     const takt_id n = meant(c, shape, count, keeps_zero);
-    if (keeps_zero || all == 0) { /* with no elements the rest is undetermined */
+    if (all == 0)
+        return by_values_empty(c, n, count);
+    if (keeps_zero) { /* with no elements the rest is undetermined */
         takt_onnx_lengths(c, n, bounds, count, dims);
     } else {
         takt_onnx_lengths(c, takt_slice(c->g, n, 0, 0, (int64_t)count - 1, 1), bounds, count - 1,

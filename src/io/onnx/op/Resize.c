@@ -314,9 +314,9 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
 {
     const bool is_number = takt_dim_is_number(r->in) && takt_dim_is_number(r->out);
     if ((takt_dim_same(c->g->dims, r->in, r->out) && r->scale == 1) &&
-        (r->place != TAKT_RESIZE_CROP || (r->start == 0 && r->end == 1)))
+        (r->place != TAKT_RESIZE_CROP || (!r->is_cut && r->start == 0 && r->end == 1)))
         return x;
-    if (!is_number)
+    if (!is_number || r->is_cut)
         return takt_resize_named(c, x, r, axis);
     const bool is_wide = r->antialias && r->scale < 1e-6; /* mean over too many elements */
     if (!(r->scale > 0) || isinf(r->scale) || r->out > INT32_MAX || r->in < 1 || is_wide) {
@@ -326,21 +326,10 @@ static takt_id apply_to(takt_call *c, takt_id x, takt_resize *r, int axis)
     return along(c, x, r, axis);
 }
 
-/* Positions beyond this cannot be numbers of elements; neither can NaN. */
-static bool is_near(double border)
-{
-    return fabs(border) <= 1e6;
-}
-
 static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
 {
-    const takt_array *roi = p->base.place == TAKT_RESIZE_CROP ? takt_onnx_known_floats(c, 1) : NULL;
     const takt_ints axes = takt_onnx_ints(c, "axes");
     const size_t count = axes.is_set ? axes.count : (size_t)t->rank;
-    if (roi != NULL && roi->count != 2 * count) {
-        (void)takt_onnx_refuse(c, "roi has %zu values for %zu axes", roi->count, count);
-        return TAKT_NONE;
-    }
     for (size_t i = 0; i < count && x != TAKT_NONE; i++) {
         const int axis = axes.is_set ? takt_onnx_axis(c, axes.at[i], t->rank) : (int)i;
         takt_resize r = p->base;
@@ -352,16 +341,8 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
         if (r.scale == 1 && !p->has_sizes && p->base.place != TAKT_RESIZE_CROP)
             continue;
         r.out = size_of(c, p, &r, axis);
-        if (c->status != TAKT_OK)
+        if (c->status != TAKT_OK || takt_resize_part(c, &r, i, count) != TAKT_OK)
             return TAKT_NONE;
-        if (roi != NULL) {
-            r.start = roi->f[i];
-            r.end = roi->f[count + i];
-        }
-        if (!is_near(r.start) || !is_near(r.end)) {
-            (void)takt_onnx_refuse(c, "roi from %g to %g", r.start, r.end);
-            return TAKT_NONE;
-        }
         x = apply_to(c, x, &r, axis);
     }
     return x;

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "io/onnx/control.h"
+#include "io/onnx/lengths.h"
 
 static takt_status set_list(takt_call *c, const takt_id *items, size_t count)
 {
@@ -77,8 +78,22 @@ static takt_status erase(takt_call *c)
     return set_list(c, items, s->item_count - 1);
 }
 
+/* As many items as there are sizes; one size for all of them decides how many there are. */
+static takt_status split_by_values(takt_call *c, takt_id sizes, size_t count)
+{
+    takt_id parts[TAKT_MAX_RANK];
+    TAKT_TRY(takt_onnx_parts(c, sizes, count, parts));
+    return set_list(c, parts, count);
+}
+
 static takt_status split(takt_call *c)
 {
+    size_t many = 0;
+    if (takt_onnx_has(c, 1) && takt_onnx_peek(c, 1) == NULL && takt_onnx_type(c, 1)->rank == 1) {
+        const takt_id found = takt_onnx_vector(c, 1, &many);
+        if (found != TAKT_NONE && many > 0)
+            return split_by_values(c, found, many);
+    }
     const takt_id x = takt_onnx_in(c, 0);
     const takt_type t = *takt_onnx_type(c, 0);
     const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", 0), t.rank);

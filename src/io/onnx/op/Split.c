@@ -1,31 +1,14 @@
 /* Split.c - Split: sizes from an attribute, an input, or equal ones. */
 #include "io/onnx/lengths.h"
 
-/* Sizes found at run time: each part is gathered from where the previous one ends. */
 static takt_status by_values(takt_call *c, takt_id sizes, size_t count)
 {
-    takt_graph *g = c->g;
-    const takt_type t = *takt_onnx_type(c, 0);
-    const takt_id x = takt_onnx_in(c, 0);
-    const int axis = takt_onnx_axis(c, takt_onnx_i(c, "axis", 0), t.rank);
-    takt_onnx_bound bounds[TAKT_MAX_RANK];
-    takt_dim dims[TAKT_MAX_RANK], left;
-    if (c->status != TAKT_OK || count != c->out_count || count > TAKT_MAX_RANK)
+    takt_id parts[TAKT_MAX_RANK];
+    if (count != c->out_count)
         return takt_onnx_refuse(c, "%zu sizes for %zu results", count, c->out_count);
-    for (size_t i = 0; i < count; i++) /* planned as if the first were all */
-        bounds[i] = (takt_onnx_bound){t.dim[axis], i == 0 ? t.dim[axis] : 0};
-    if (count > 1)
-        takt_onnx_lengths(c, takt_slice(g, sizes, 0, 0, (int64_t)count - 1, 1), bounds, count - 1,
-                          dims);
-    left = t.dim[axis];
-    for (size_t i = 0; i + 1 < count && c->status == TAKT_OK; i++)
-        c->status = takt_dim_make(g->dims, TAKT_DIM_SUB, left, dims[i], &left);
-    takt_id from = takt_scalar_i64(g, 0);
-    for (size_t i = 0; i < count && c->status == TAKT_OK; i++) {
-        const takt_id at = takt_onnx_counted(c, i + 1 < count ? dims[i] : left);
-        takt_onnx_set(c, i, takt_onnx_gather(c, x, takt_add(g, at, from), axis));
-        from = takt_add(g, from, takt_onnx_item(c, sizes, i));
-    }
+    TAKT_TRY(takt_onnx_parts(c, sizes, count, parts));
+    for (size_t i = 0; i < count; i++)
+        takt_onnx_set(c, i, parts[i]);
     return c->status;
 }
 

@@ -81,8 +81,72 @@ static double mel(double f)
     return 2595 * log10(1 + f / 700);
 }
 
+/* Input `i` as a scalar of f64. */
+static takt_id number_of(takt_call *c, size_t i)
+{
+    return takt_onnx_shape(c, takt_onnx_cast(c, takt_onnx_in(c, i), TAKT_F64), NULL, 0);
+}
+
+static takt_id mel_of(takt_call *c, takt_id f)
+{
+    const takt_id ratio = takt_add_scalar(c->g, takt_mul_scalar(c->g, f, 1.0 / 700), 1);
+    return takt_mul_scalar(c->g, takt_unary(c->g, &takt_op_log, ratio), 2595 / log(10));
+}
+
+/* The rows at which bins begin and end: one more than `bins` + 1 of them. */
+static takt_id edges_of(takt_call *c, takt_id bins, takt_dim count)
+{
+    takt_graph *g = c->g;
+    const takt_id length = number_of(c, 1), rate = number_of(c, 2);
+    const takt_id first = mel_of(c, number_of(c, 3)), last = mel_of(c, number_of(c, 4));
+    const takt_id step = takt_div(g, takt_sub(g, last, first), takt_add_scalar(g, bins, 2));
+    takt_id at = takt_onnx_cast(c, takt_onnx_counted(c, count), TAKT_F64);
+    at = takt_add(g, takt_mul(g, at, step), first);
+    at = takt_binary(g, &takt_op_pow, takt_onnx_scalar(c, TAKT_F64, 10),
+                     takt_mul_scalar(g, at, 1.0 / 2595));
+    at = takt_mul_scalar(g, takt_add_scalar(g, at, -1), 700);
+    at = takt_div(g, takt_mul(g, takt_add_scalar(g, length, 1), at), rate);
+    return takt_unary(g, &takt_op_floor, at);
+}
+
+/* The same for sizes that a run finds. */
+static takt_status mel_by_values(takt_call *c)
+{
+    takt_graph *g = c->g;
+    const takt_dtype dtype = takt_onnx_to(c, "output_datatype", TAKT_F32);
+    const takt_onnx_bound open = takt_onnx_at_most(TAKT_LENGTH_OPEN);
+    const takt_id bins = number_of(c, 0), one = takt_onnx_scalar(c, TAKT_F64, 1);
+    const takt_id half = takt_unary(g, &takt_op_floor, takt_mul_scalar(g, number_of(c, 1), 0.5));
+    const takt_dim n = takt_onnx_length(c, bins, open);
+    const takt_dim rows = takt_onnx_length(c, takt_add(g, half, one), open);
+    takt_dim count = 0;
+    if (c->status != TAKT_OK || takt_dim_make(g->dims, TAKT_DIM_ADD, n, 2, &count) != TAKT_OK)
+        return takt_onnx_done(c, TAKT_NONE);
+    const takt_id edge = edges_of(c, bins, count);
+    const takt_id a = takt_slice(g, edge, 0, 0, -2, 1), b = takt_slice(g, edge, 0, 1, -1, 1);
+    const takt_id d = takt_slice(g, edge, 0, 2, INT64_MAX, 1);
+    const takt_id x =
+        takt_onnx_unsqueeze(c, takt_onnx_cast(c, takt_onnx_counted(c, rows), TAKT_F64), 1);
+    const takt_id rises = takt_div(g, takt_sub(g, x, a), takt_sub(g, b, a));
+    const takt_id falls = takt_div(g, takt_sub(g, d, x), takt_sub(g, d, b));
+    const takt_id is_rise = takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_ge, x, a),
+                                        takt_binary(g, &takt_op_le, x, b));
+    const takt_id is_fall = takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_ge, x, b),
+                                        takt_binary(g, &takt_op_lt, x, d));
+    const takt_id is_top = takt_binary(g, &takt_op_and, takt_binary(g, &takt_op_eq, x, b),
+                                       takt_binary(g, &takt_op_eq, b, a));
+    takt_id y = takt_select(g, is_fall, falls, takt_onnx_scalar(c, TAKT_F64, 0));
+    y = takt_select(g, is_top, one, takt_select(g, is_rise, rises, y));
+    return takt_onnx_done(c, y == TAKT_NONE ? y : takt_onnx_cast(c, y, dtype));
+}
+
 static takt_status mel_matrix(takt_call *c)
 {
+    bool is_known = true;
+    for (size_t i = 0; i < 5; i++)
+        is_known = is_known && (!takt_onnx_has(c, i) || takt_onnx_peek(c, i) != NULL);
+    if (!is_known && c->in_count >= 5 && takt_onnx_may_find(c))
+        return mel_by_values(c);
     const double bins = takt_onnx_known_f(c, 0, 0), length = takt_onnx_known_f(c, 1, 0);
     const double rate = takt_onnx_known_f(c, 2, 0), low = takt_onnx_known_f(c, 3, 0);
     const double high = takt_onnx_known_f(c, 4, 0);
