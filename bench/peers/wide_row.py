@@ -31,7 +31,7 @@ class Mode:
         self.least, self.most = (4, 6) if quick else (6 if is_short else 8, 16)
         self.warm_ns, self.slice_ns = \
             (5e6, 2e7) if quick else (1e7, 3e7) if is_short else (2e7, 6e7)
-        self.row_s = 1.0 if quick else min(5.0, max(1.0, each / 3))
+        self.row_s = min(1.0, max(0.3, each / 4)) if quick else min(5.0, max(1.0, each / 3))
 
 
 def tool():
