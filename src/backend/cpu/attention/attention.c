@@ -77,10 +77,32 @@ static void add_mask(const takt_attention_head *h, size_t query, size_t limit, f
     f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
 }
 
+/* All keys of all queries, which follow each other. */
+static void weigh_all(const takt_attention_head *h, size_t count)
+{
+    const takt_attention *f = h->f;
+    f->mul(h->scores, (const void *[]){h->scores, &f->scale}, (const unsigned char[]){0, 1},
+           count * h->keys, NULL);
+    f->softmax(&(takt_rows_step){.op = TAKT_ROWS_SOFTMAX,
+                                 .dst = h->scores,
+                                 .src = h->scores,
+                                 .rows = count,
+                                 .n = h->keys,
+                                 .dst_stride = h->keys,
+                                 .src_stride = h->keys,
+                                 .poll = h->poll});
+}
+
 void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t seen,
                           size_t stride)
 {
+    enum { AT_ONCE = 1 << 14 }; /* elements: a step polls after more of them */
     const takt_attention *f = h->f;
+    if (!f->is_causal && h->mask == NULL && seen == h->keys && stride == seen && seen > 0 &&
+        seen <= AT_ONCE / count) {
+        weigh_all(h, count);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         float *row = h->scores + i * stride;
         const size_t limit = takt_attention_limit(f, h->keys, first + i);

@@ -42,9 +42,9 @@ typedef struct takt_attention_head {
     const float *q, *mask;
     float *out;
     const float *k_packed, *v_packed;
-    float *v_own;   /* the packed values if they are this task's own and v is f32; else NULL */
-    const float *v; /* then: values in place, */
-    size_t v_row;   /* floats from one to the next */
+    float *v_own;        /* the packed values if they are this task's own and v is f32; else NULL */
+    const float *k, *v;  /* keys, where nothing is packed; values, there and where v_own is set */
+    size_t k_row, v_row; /* floats from one to the next */
     float *scores, *scratch;
     const takt_poll *poll; /* of the task */
 } takt_attention_head;
@@ -123,6 +123,10 @@ size_t takt_attention_kernel_bytes(const takt_attention *f, const takt_gemm_f32_
 
 /* One query: k and v are read in place. */
 takt_step_run_fn takt_attention_run_one;
+/* Few queries of few keys, none of them absent for some queries: nothing is packed. `count` queries
+ * from `first` on. */
+bool takt_attention_is_few(const takt_attention *f);
+void takt_attention_few(const takt_attention_head *h, size_t first, size_t count);
 /* Floats of scratch after the scores: rows of 16 bits, widened a chunk at a time. */
 size_t takt_attention_wide(const takt_attention *f);
 bool takt_attention_reads_view(const takt_step *s, size_t in, const int64_t *stride);

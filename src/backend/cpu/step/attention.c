@@ -11,7 +11,8 @@
  * product except where a result is NaN (0 * inf) or zero (-0 + 0 = +0): those rows are recomputed
  * without the absent keys. Keys beyond a sequence's length are neither packed nor multiplied.
  *
- * A single query reads k and v where they lie (backend/cpu/attention/one.c).
+ * A single query reads k and v where they lie (backend/cpu/attention/one.c), and so do a few
+ * queries of a few keys: packing would take longer than the products.
  */
 #include <math.h>
 #include <string.h>
@@ -153,6 +154,8 @@ static void run_head(const takt_step *s, const takt_task *t, head h, size_t firs
     if (h.keys == 0 && f->keys > 0)
         for (size_t i = first; i < last; i++)
             memset(h.out + i * f->heads * f->value_dim, 0, f->value_dim * sizeof *h.out);
+    else if (f->direct != NULL)
+        takt_attention_few(&h, first, last - first);
     else
         attend_blocks(&h, first, last);
 }
@@ -165,7 +168,7 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
     const float *packed = t->scratch_own;
     if (f->parts > 1)
         packed = (const float *)t->scratch + pair * (f->k_packed + f->v_packed);
-    else
+    else if (f->direct == NULL)
         takt_attention_pack(f, &p, t->scratch_own, (float *)t->scratch_own + f->wide_at);
     while (row < end) {
         const size_t first = row % f->queries, at = row / f->queries, rest = f->queries - first;
@@ -176,7 +179,9 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
         h.v_packed = packed + f->k_packed;
         if (f->parts == 1 && f->v_type == TAKT_F32) {
             h.v_own = (float *)t->scratch_own + f->k_packed;
+            h.k = p.k;
             h.v = p.v;
+            h.k_row = p.k_row;
             h.v_row = p.v_row;
         }
         run_head(s, t, h, first, last);
@@ -331,6 +336,18 @@ static takt_status compile_one(takt_planner *p, facts *f)
     return TAKT_OK;
 }
 
+/* Nothing is packed: scratch holds the scores. */
+static takt_status compile_few(takt_planner *p, facts *f)
+{
+    const double flops = 2.0 * (double)(f->queries * f->keys) * (double)(f->dim + f->value_dim);
+    f->direct = takt_kernel_as_direct_f32(takt_planner_kernel(p, "direct_f32"));
+    set_row_kernels(p, f);
+    f->block = f->queries;
+    p->step->run = run;
+    return set_parts(p, f, 1,
+                     takt_cpu_tasks(p, flops * (double)(f->heads * f->batch), 0, count_pairs(f)));
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
@@ -352,6 +369,8 @@ static takt_status compile(takt_planner *p)
     p->step->reads_view = takt_attention_reads_view;
     if (f->queries == 1 && f->keys > 0)
         return compile_one(p, f);
+    if (takt_attention_is_few(f))
+        return compile_few(p, f);
     f->block = BLOCK;
     if (f->blocking != NULL && f->blocking->rows > 0)
         f->block = f->blocking->rows < BLOCK_MOST ? f->blocking->rows : BLOCK_MOST;
