@@ -299,6 +299,7 @@ static void near_inputs(void)
         {"model m(x: f32[2, 9, 43, 40]) { return conv(x, 1, 3, pad=1, layout=nhwc, act=relu) }",
          300, true},
         {"model m(x: f32[1, 3, 150, 9]) { return conv(x, 1, 3, layout=nhwc) }", 300, true},
+        {"model m(x: f32[2, 5, 33, 8]) { return conv(x, 3, 1, layout=nhwc, act=relu) }", 300, true},
         {"model m(x: f32[1, 33, 7, 75]) { return conv(x, 3, 5, pad=2) |> sigmoid() }", 900, true},
         {"model m(x: f32[1, 11, 36, 16], r: f32[1, 9, 34, 2]) { return relu(conv(x, 2, 3, "
          "pad=valid, layout=nhwc) + r) }",

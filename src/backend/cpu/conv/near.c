@@ -75,8 +75,7 @@ static const takt_conv_f32_info *info_of(const takt_planner *p)
     return takt_kernel_find("conv_f32", isas, NULL, 0, NULL)->info;
 }
 
-/* So few channels that outputs of a line fill the lanes of the kernel instead. */
-static bool is_thin(const takt_conv_shape *s)
+bool takt_conv_near_is_thin(const takt_conv_shape *s)
 {
     const bool is_long = s->k > TAKT_GEMM_CHUNK;
     const bool is_few =
@@ -86,7 +85,7 @@ static bool is_thin(const takt_conv_shape *s)
 
 bool takt_conv_near_takes_planes(const takt_planner *p, const takt_conv_shape *s)
 {
-    return info_of(p)->planes || is_thin(s);
+    return info_of(p)->planes || takt_conv_near_is_thin(s);
 }
 
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
@@ -94,12 +93,12 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const bool is_long = s->k > TAKT_GEMM_CHUNK;
     if (s->cout > info_of(p)->channels || s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 ||
-        s->k == 0 || s->batch * s->positions == 0 || (is_long && !is_thin(s)))
+        s->k == 0 || s->batch * s->positions == 0 || (is_long && !takt_conv_near_is_thin(s)))
         return false;
     if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
         return false;
     const size_t line = extent(s, 2, s->out[2]);
-    const size_t room = is_thin(s) ? 2 : 1;
+    const size_t room = takt_conv_near_is_thin(s) ? 2 : 1;
     return line <= room * LINE_BYTES / sizeof(float) / s->cin &&
            extent(s, 1, 1) <= room * LINES_BYTES / sizeof(float) / s->cin / line &&
            (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
@@ -328,7 +327,7 @@ static takt_status set_taps(takt_planner *p, facts *f)
 static void choose_lines(facts *f)
 {
     const takt_conv_shape *s = &f->shape;
-    f->is_transposed = !f->is_planar && is_thin(s);
+    f->is_transposed = !f->is_planar && takt_conv_near_is_thin(s);
     f->is_copied = f->is_transposed || !is_inside(s, 1) || !is_inside(s, 2);
     const bool has_rows = f->is_planar || f->is_transposed; /* for each channel */
     const size_t width = f->is_copied ? extent(s, 2, s->out[2]) : s->in[2];
@@ -336,7 +335,7 @@ static void choose_lines(facts *f)
     f->channel = !has_rows ? 1 : f->is_copied ? width : s->in[1] * width;
     f->pitch = f->is_planar && !f->is_copied ? width : width * s->cin;
     f->lines = f->is_copied ? 1 : s->out[1];
-    const size_t most = is_thin(s) ? MORE_COPIED : COPIED_BYTES;
+    const size_t most = takt_conv_near_is_thin(s) ? MORE_COPIED : COPIED_BYTES;
     while (f->lines < s->out[1] && extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= most)
         f->lines++;
 }

@@ -4,6 +4,8 @@
 
 #include "backend/cpu/conv/shape.h"
 
+/* So few channels of y that outputs of a line fill the lanes of the kernel instead. */
+bool takt_conv_near_is_thin(const takt_conv_shape *s);
 /* Whether the f32 convolution of `s` is faster this way than as a product. */
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s);
 /* And whether its gradient by x is, which is a convolution of dy. */

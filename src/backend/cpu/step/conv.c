@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "op/util/narrow.h"
 
+enum { SMALL_ROW = 32 }; /* floats: turning longer ones takes as long as the product */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
 
@@ -282,11 +283,13 @@ static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
     return fast != NULL ? fast : takt_planner_kernel(p, "gemm_f32");
 }
 
-/* Patches are gathered, the weights are f32, and no other blocks are requested. */
+/* Patches are gathered, or a product would be of few rows and columns, most of a tile wasted; the
+ * weights are f32, and no other blocks are requested. */
 static bool is_plain(takt_planner *p, const takt_conv_product *f)
 {
     const takt_id w = p->graph->nodes[p->group->nodes[0]].in[1];
-    return !f->is_direct && f->blocking == NULL && f->narrow.fast == NULL &&
+    const bool is_small = f->shape.cin <= SMALL_ROW && takt_conv_near_is_thin(&f->shape);
+    return (!f->is_direct || is_small) && f->blocking == NULL && f->narrow.fast == NULL &&
            !takt_is_narrow(&f->narrow) &&
            (takt_planner_is_constant(p, f->narrow.from) || f->narrow.from == w) &&
            !takt_planner_in_prologue(p);
