@@ -11,74 +11,17 @@
 enum { NODES = 16 }; /* of an update without decay and division */
 
 typedef struct finder {
-    const takt_graph *g;
-    const takt_map_program *program;
-    const takt_id *nodes;
-    size_t count;
+    takt_map_match m;
     takt_adam_facts *f;
 } finder;
-
-/* The node, if it is in the group and computes `op`; else NULL. */
-static const takt_node *node_of(const finder *x, takt_id id, const takt_op *op)
-{
-    for (size_t i = 0; i < x->count; i++)
-        if (x->nodes[i] == id)
-            return x->g->nodes[id].op == op ? &x->g->nodes[id] : NULL;
-    return NULL;
-}
-
-/* The operand that input `k` of a node of the group reads; NULL if the group computes it. */
-static const takt_map_operand *any_operand(const finder *x, const takt_node *n, int k)
-{
-    size_t at = 0;
-    while (at < x->count && &x->g->nodes[x->nodes[at]] != n)
-        at++;
-    const takt_map_ref *ref = &x->program->code[at].src[k];
-    return ref->source == TAKT_MAP_VIEW ? &x->program->operands[ref->index] : NULL;
-}
-
-/* The same, if it is not widened. */
-static const takt_map_operand *operand_of(const finder *x, const takt_node *n, int k)
-{
-    const takt_map_operand *o = any_operand(x, n, k);
-    return o != NULL && !o->widens ? o : NULL;
-}
-
-static bool is_scalar(const finder *x, const takt_node *n, int k, int *view)
-{
-    const takt_map_operand *o = operand_of(x, n, k);
-    if (o == NULL || !o->is_scalar || o->bytes != sizeof(float))
-        return false;
-    *view = (int)o->view;
-    return true;
-}
-
-static bool is_full(const finder *x, const takt_node *n, int k, int *view)
-{
-    const takt_map_operand *o = operand_of(x, n, k);
-    if (o == NULL || !o->is_full || o->bytes != sizeof(float))
-        return false;
-    *view = (int)o->view;
-    return true;
-}
-
-/* op(x, scalar) with either operand order: returns x; TAKT_NONE if it does not match. */
-static takt_id with_scalar(const finder *x, takt_id id, const takt_op *op, int *view)
-{
-    const takt_node *n = node_of(x, id, op);
-    for (int k = 0; n != NULL && k < 2; k++)
-        if (is_scalar(x, n, k, view))
-            return n->in[1 - k];
-    return TAKT_NONE;
-}
 
 /* old * beta + step * rest, where `step` may be given; otherwise it is set. */
 static bool is_mean(const finder *x, takt_id id, takt_id old, takt_id *step, int *beta, int *rest)
 {
-    const takt_node *n = node_of(x, id, &takt_op_add);
+    const takt_node *n = takt_map_match_node(&x->m, id, &takt_op_add);
     for (int k = 0; n != NULL && k < 2; k++)
-        if (with_scalar(x, n->in[k], &takt_op_mul, beta) == old) {
-            *step = with_scalar(x, n->in[1 - k], &takt_op_mul, rest);
+        if (takt_map_match_with(&x->m, n->in[k], &takt_op_mul, beta) == old) {
+            *step = takt_map_match_with(&x->m, n->in[1 - k], &takt_op_mul, rest);
             return *step != TAKT_NONE;
         }
     return false;
@@ -87,14 +30,14 @@ static bool is_mean(const finder *x, takt_id id, takt_id old, takt_id *step, int
 /* old * beta + step * rest * step. */
 static bool is_square(const finder *x, takt_id id, takt_id old, takt_id step)
 {
-    const takt_node *n = node_of(x, id, &takt_op_add);
+    const takt_node *n = takt_map_match_node(&x->m, id, &takt_op_add);
     for (int k = 0; n != NULL && k < 2; k++) {
-        const takt_node *part = node_of(x, n->in[1 - k], &takt_op_mul);
-        if (with_scalar(x, n->in[k], &takt_op_mul, &x->f->beta2) != old || part == NULL)
+        const takt_node *part = takt_map_match_node(&x->m, n->in[1 - k], &takt_op_mul);
+        if (takt_map_match_with(&x->m, n->in[k], &takt_op_mul, &x->f->beta2) != old || part == NULL)
             continue;
         for (int j = 0; j < 2; j++)
             if (part->in[j] == step &&
-                with_scalar(x, part->in[1 - j], &takt_op_mul, &x->f->rest2) == step)
+                takt_map_match_with(&x->m, part->in[1 - j], &takt_op_mul, &x->f->rest2) == step)
                 return true;
     }
     return false;
@@ -109,9 +52,9 @@ typedef struct results {
 static bool find_results(const finder *x, results *r)
 {
     size_t found = 0;
-    for (size_t i = 0; i < x->count; i++) {
-        const takt_node *n = &x->g->nodes[x->nodes[i]];
-        const takt_map_instr *code = &x->program->code[i];
+    for (size_t i = 0; i < x->m.count; i++) {
+        const takt_node *n = &x->m.g->nodes[x->m.nodes[i]];
+        const takt_map_instr *code = &x->m.program->code[i];
         const bool is_result = n->op == &takt_op_select && n->type->dtype == TAKT_F32;
         if (is_result != (code->out >= 0) || (is_result && found == TAKT_ADAM_RESULTS))
             return false; /* another result is written */
@@ -139,7 +82,7 @@ static bool add_result(const finder *x, const results *r, size_t i, int role)
         return false;
     x->f->result[i].out = r->out[i];
     x->f->result[i].role = role;
-    return is_full(x, r->select[i], 2, &x->f->result[i].old);
+    return takt_map_match_full(&x->m, r->select[i], 2, &x->f->result[i].old);
 }
 
 /* weight - mean / (sqrt(square) / correction + epsilon) * rate: the nodes of mean and square. */
@@ -148,17 +91,20 @@ static bool find_way(const finder *x, const takt_node *sub, takt_id weight, takt
 {
     takt_adam_facts *f = x->f;
     f->keep = -1;
-    if (sub->in[0] != weight && with_scalar(x, sub->in[0], &takt_op_mul, &f->keep) != weight)
+    if (sub->in[0] != weight &&
+        takt_map_match_with(&x->m, sub->in[0], &takt_op_mul, &f->keep) != weight)
         return false;
-    const takt_id way = with_scalar(x, sub->in[1], &takt_op_mul, &f->rate);
-    const takt_node *ratio = way == TAKT_NONE ? NULL : node_of(x, way, &takt_op_div);
+    const takt_id way = takt_map_match_with(&x->m, sub->in[1], &takt_op_mul, &f->rate);
+    const takt_node *ratio =
+        way == TAKT_NONE ? NULL : takt_map_match_node(&x->m, way, &takt_op_div);
     if (ratio == NULL)
         return false;
-    const takt_id root = with_scalar(x, ratio->in[1], &takt_op_add, &f->epsilon);
-    const takt_node *corrected = root == TAKT_NONE ? NULL : node_of(x, root, &takt_op_div);
-    if (corrected == NULL || !is_scalar(x, corrected, 1, &f->correction))
+    const takt_id root = takt_map_match_with(&x->m, ratio->in[1], &takt_op_add, &f->epsilon);
+    const takt_node *corrected =
+        root == TAKT_NONE ? NULL : takt_map_match_node(&x->m, root, &takt_op_div);
+    if (corrected == NULL || !takt_map_match_scalar(&x->m, corrected, 1, &f->correction))
         return false;
-    const takt_node *sqrt = node_of(x, corrected->in[0], &takt_op_sqrt);
+    const takt_node *sqrt = takt_map_match_node(&x->m, corrected->in[0], &takt_op_sqrt);
     *mean = ratio->in[0];
     *square = sqrt != NULL ? sqrt->in[0] : TAKT_NONE;
     return sqrt != NULL;
@@ -167,16 +113,17 @@ static bool find_way(const finder *x, const takt_node *sub, takt_id weight, takt
 /* Input `k` of the node is the gradient, a sum of two, or a narrow one that is widened. */
 static bool is_gradient(const finder *x, const takt_node *n, int k)
 {
-    const takt_node *sum = node_of(x, n->in[k], &takt_op_add);
+    const takt_node *sum = takt_map_match_node(&x->m, n->in[k], &takt_op_add);
     x->f->more = -1;
     x->f->widens = false;
     if (sum != NULL)
-        return is_full(x, sum, 0, &x->f->g) && is_full(x, sum, 1, &x->f->more);
-    const takt_node *cast = node_of(x, n->in[k], &takt_op_cast);
-    const takt_map_operand *o = cast != NULL ? any_operand(x, cast, 0) : NULL;
+        return takt_map_match_full(&x->m, sum, 0, &x->f->g) &&
+               takt_map_match_full(&x->m, sum, 1, &x->f->more);
+    const takt_node *cast = takt_map_match_node(&x->m, n->in[k], &takt_op_cast);
+    const takt_map_operand *o = cast != NULL ? takt_map_match_input(&x->m, cast, 0) : NULL;
     x->f->widens = o != NULL && o->widens && o->widen.to == TAKT_F32 && o->is_full;
     if (!x->f->widens)
-        return cast == NULL && is_full(x, n, k, &x->f->g);
+        return cast == NULL && takt_map_match_full(&x->m, n, k, &x->f->g);
     x->f->g = (int)o->view;
     return true;
 }
@@ -184,18 +131,18 @@ static bool is_gradient(const finder *x, const takt_node *n, int k)
 /* The gradient, or gradient / divisor. */
 static bool find_gradient(const finder *x, takt_id step, const takt_node *reader)
 {
-    const takt_node *n = node_of(x, step, &takt_op_div);
+    const takt_node *n = takt_map_match_node(&x->m, step, &takt_op_div);
     x->f->divisor = -1;
     if (n != NULL)
-        return is_gradient(x, n, 0) && is_scalar(x, n, 1, &x->f->divisor);
+        return is_gradient(x, n, 0) && takt_map_match_scalar(&x->m, n, 1, &x->f->divisor);
     return is_gradient(x, reader, reader->in[0] == step ? 0 : 1);
 }
 
 /* Some node of the group that reads `id`. */
 static const takt_node *reader_of(const finder *x, takt_id id)
 {
-    for (size_t i = 0; i < x->count; i++) {
-        const takt_node *n = &x->g->nodes[x->nodes[i]];
+    for (size_t i = 0; i < x->m.count; i++) {
+        const takt_node *n = &x->m.g->nodes[x->m.nodes[i]];
         if (n->op == &takt_op_mul && (n->in[0] == id || n->in[1] == id))
             return n;
     }
@@ -209,12 +156,13 @@ static bool find(const finder *x)
     size_t last = 0;
     if (!find_results(x, &r))
         return false;
-    while (last < TAKT_ADAM_RESULTS && node_of(x, r.select[last]->in[1], &takt_op_sub) == NULL)
+    while (last < TAKT_ADAM_RESULTS &&
+           takt_map_match_node(&x->m, r.select[last]->in[1], &takt_op_sub) == NULL)
         last++;
     if (last == TAKT_ADAM_RESULTS || !add_result(x, &r, last, 2))
         return false;
     takt_id mean, square, step = TAKT_NONE;
-    const takt_node *sub = &x->g->nodes[r.select[last]->in[1]];
+    const takt_node *sub = &x->m.g->nodes[r.select[last]->in[1]];
     if (!find_way(x, sub, r.select[last]->in[2], &mean, &square))
         return false;
     const size_t m = result_of(&r, mean), v = result_of(&r, square);
@@ -223,24 +171,20 @@ static bool find(const finder *x)
         !is_square(x, square, r.select[v]->in[2], step))
         return false;
     const takt_node *reader = reader_of(x, step);
-    const takt_map_operand *good = operand_of(x, r.select[0], 0);
+    const takt_map_operand *good = takt_map_match_operand(&x->m, r.select[0], 0);
     f->m = f->result[m].old;
     f->v = f->result[v].old;
     f->w = f->result[last].old;
     if (reader == NULL || !find_gradient(x, step, reader) || good == NULL || !good->is_scalar)
         return false;
     f->is_good = (int)good->view;
-    return x->count ==
+    return x->m.count ==
            (size_t)NODES + (f->keep >= 0) + (f->divisor >= 0) + (f->more >= 0) + f->widens;
 }
 
 bool takt_adam_find(const takt_planner *p, const takt_map_program *program, takt_adam_facts *f)
 {
-    const finder x = {.g = p->graph,
-                      .program = program,
-                      .nodes = p->group->nodes,
-                      .count = p->group->count,
-                      .f = f};
+    const finder x = {.m = takt_map_match_of(p, program), .f = f};
     *f = (takt_adam_facts){.program = program};
     return p->group->count >= NODES && p->group->count <= NODES + 3 && find(&x);
 }

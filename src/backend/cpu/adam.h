@@ -2,7 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_ADAM_H
 #define TAKT_BACKEND_CPU_ADAM_H
 
-#include "backend/cpu/map_program.h"
+#include "backend/cpu/map_match.h"
 #include "kernel/adam_f32/adam_f32.h"
 
 enum { TAKT_ADAM_RESULTS = 3 };

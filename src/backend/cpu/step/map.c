@@ -1,6 +1,7 @@
 /* map.c - the step for element-wise nodes: one pass over memory, tile by tile. */
 #include "backend/cpu/adam.h"
 #include "backend/cpu/cost_model.h"
+#include "backend/cpu/gelu_dx.h"
 #include "backend/cpu/map_program.h"
 #include "backend/cpu/pace.h"
 #include "kernel/convert/convert.h"
@@ -72,6 +73,34 @@ static takt_status use_adam(takt_planner *p, const takt_map_program *m)
     p->step->kernel = NULL; /* the program's, which runs only for bound views */
     f->run = takt_kernel_as_adam_f32(takt_planner_kernel(p, "adam_f32"));
     p->step->run = run_adam;
+    p->step->data = f;
+    return TAKT_OK;
+}
+
+/* ---- the gradient of gelu ---- */
+
+static void run_gelu_dx(const takt_step *s, const takt_task *t)
+{
+    const takt_gelu_dx_facts *f = s->data;
+    size_t first, end;
+    takt_cpu_share(f->program->count, TAKT_MAP_TILE, t->index, s->task_count, &first, &end);
+    if (has_view(s, t))
+        takt_map_run(f->program, s, t, t->scratch_own, first, end);
+    else
+        takt_gelu_dx_run(f, s, t, first, end);
+}
+
+static takt_status use_gelu_dx(takt_planner *p, const takt_map_program *m)
+{
+    takt_gelu_dx_facts found, *f;
+    if (!takt_gelu_dx_find(p, m, &found))
+        return TAKT_OK;
+    if ((f = takt_planner_get(p, sizeof *f)) == NULL)
+        return TAKT_ERR_MEMORY;
+    *f = found;
+    p->step->kernel = NULL; /* the program's, which runs only for bound views */
+    f->run = takt_kernel_as_gelu_dx_f32(takt_planner_kernel(p, "gelu_dx_f32"));
+    p->step->run = run_gelu_dx;
     p->step->data = f;
     return TAKT_OK;
 }
@@ -174,6 +203,7 @@ static takt_status compile(takt_planner *p)
     s->reads_view = reads_view;
     s->data = m;
     TAKT_TRY(use_adam(p, m));
+    TAKT_TRY(use_gelu_dx(p, m));
     s->scratch_each = takt_map_scratch(m);
     s->can_fault = m->can_fault;
     s->fault_id = TAKT_E_DIVIDE;
