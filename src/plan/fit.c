@@ -7,7 +7,7 @@
 #include "plan/rematerialise.h"
 
 /* By default a step that holds much memory may take this much longer, as estimated. */
-static const double cheap = 1.01;
+static const double cheap = 1.002;
 enum { MUCH = 4 << 20, ROUNDS = 6 };
 
 typedef struct fitting {
