@@ -5,6 +5,7 @@ The graph is read from the model's text, in which every line is one operation of
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 import re
 
@@ -105,11 +106,17 @@ class Statement:
                 self.inputs.append(item)
         self.line = line
 
+    def settings(self, sizes: "dict[str, int]") -> "dict[str, Any]":
+        """The attributes' values. `none` is the word where the attribute is a word."""
+        takes = inspect.signature(OPS[self.op]).parameters
+        found = {key: value_of(text, sizes) for key, text in self.attributes.items()}
+        return {key: "none" if value is None and key in takes and
+                isinstance(takes[key].default, str) else value for key, value in found.items()}
+
     def run(self, space: Any, values: "dict[str, Any]", sizes: "dict[str, int]") -> None:
         """Adds the results to the values."""
         given = [None if name == "none" else values[name] for name in self.inputs]
-        attributes = {key: value_of(text, sizes) for key, text in self.attributes.items()}
-        made = OPS[self.op](space, *given, **attributes)
+        made = OPS[self.op](space, *given, **self.settings(sizes))
         values.update(zip(self.names, made if isinstance(made, tuple) else (made,)))
 
 

@@ -106,14 +106,14 @@ def as_floats(x):
 @unittest.skipIf(not os.path.exists(TOOL), "the samples are reported by the command: TAKT_TOOL")
 class Samples(unittest.TestCase):
     def check(self, space):
-        from takt._foreign import Statement, value_of
+        from takt._foreign import Statement
         from takt._foreign_ops import OPS
         random, done, refused = np.random.default_rng(7), 0, []
         for name in sorted(OPS.keys() & catalogue().keys()):
             compared = 0
             for sample in samples(name):
                 said = Statement(f"y = {sample}")
-                attributes = {k: value_of(v, {}) for k, v in said.attributes.items()}
+                attributes = said.settings({})
                 with self.subTest(sample):
                     try:
                         given = [draw(text, random) for text in said.inputs]
@@ -153,6 +153,13 @@ class Samples(unittest.TestCase):
     def test_jax(self):
         from takt._foreign_jax import JaxSpace
         self.check(JaxSpace())
+
+    def test_none_is_a_word_where_the_attribute_is_one(self):
+        from takt._foreign import Statement
+        for text, want in (("mse(a, b, reduction=none)", {"reduction": "none"}),
+                           ("cross_entropy(a, b, ignore=none)", {"ignore": None}),
+                           ("gelu(a, approximate=none)", {"approximate": "none"})):
+            self.assertEqual(Statement(f"y = {text}").settings({}), want)
 
     def test_every_op_is_asked_or_left_for_a_reason(self):
         from takt import _foreign  # noqa: F401 - it fills the table
