@@ -77,6 +77,8 @@ def gpt():
     expect(count <= 750, f"GPT-2 has {count} steps")
     count, after = updates(facts)
     expect(count == 12 * 16 + 4 and after > 2 * count, f"{count} updates, {after} steps")
+    slopes = [s["kernel"] for s in facts["steps"] if s["kernel"] and "gelu_dx" in s["kernel"]]
+    expect(len(slopes) == 12, f"{len(slopes)} of 12 gradients of gelu are one kernel")
     squares = [s for s in steps if "softmax" in s]
     expect(not squares, f"scores of all heads are kept: {squares}")
     # Zeros, ones and counting numbers as large as a value would show here.
