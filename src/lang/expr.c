@@ -5,6 +5,7 @@
 #include "ir/name.h"
 #include "lang/elab.h"
 #include "lang/foreign.h"
+#include "lang/rule.h"
 #include "op/ops.h"
 
 /* ---- names ---- */
@@ -43,6 +44,11 @@ static takt_value dim_called(takt_frame *f, const takt_ast *a)
 {
     takt_dim dim;
     const takt_span name = {a->name->text, a->name->length};
+    if (takt_rules_is_open(f, a->name))
+        return takt_complain(f, a, TAKT_E_RULE, "domain d = 1000 is a dimension of 1000",
+                             "domain %s is i32, which only sets of tuples can have: a tensor's "
+                             "dimension needs a size",
+                             a->name->text);
     if (takt_dim_name(f->graph->dims, name, &dim) != TAKT_OK ||
         takt_dim_resolve(f->graph->dims, dim, &dim) != TAKT_OK)
         return takt_complain_last(f, a);

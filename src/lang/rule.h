@@ -49,6 +49,7 @@ takt_rules *takt_rules_of(takt_frame *f);
 /* Reads the domains of the text; their names become dimensions. */
 void takt_rules_domains(takt_frame *f);
 const takt_domain *takt_rules_domain(takt_frame *f, const takt_ast *name); /* or a complaint */
+bool takt_rules_is_open(const takt_frame *f, const takt_symbol *name); /* a domain that is i32 */
 /* The semantics that a word names; NULL after a complaint. */
 const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, const takt_value *v);
 /* What an option without a value says: `dense` or `sparse`. */

@@ -135,6 +135,15 @@ void takt_rules_domains(takt_frame *f)
     }
 }
 
+bool takt_rules_is_open(const takt_frame *f, const takt_symbol *name)
+{
+    const takt_rules *r = f->e->rules;
+    for (size_t i = 0; r != NULL && i < r->domain_count; i++)
+        if (r->domains[i]->is_open && strcmp(r->domains[i]->name, name->text) == 0)
+            return true;
+    return false;
+}
+
 const takt_domain *takt_rules_domain(takt_frame *f, const takt_ast *name)
 {
     const takt_rules *r = f->e->rules;

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from _cli import CLEAN, ROOT, TMP, TOOL, expect, finish, succeeds, takt
+from _cli import CLEAN, ROOT, TMP, TOOL, expect, finish, npy, succeeds, takt, write
 
 # ---- the document ----
 
@@ -71,6 +71,16 @@ with open(model, "w", encoding="utf-8") as file:
 again = takt("query", model, "path(x, y)", "-i", "edge=" + tsv)
 with open(tsv, encoding="utf-8") as file:
     expect(again.stdout == file.read(), f"a closure of a closure is another: {again}")
+TUPLES = write("tuples.takt", "domain n = 10\nmodel m() {\n  relation e(n, n) sparse capacity=3\n"
+               "  rule p(x, y) capacity=9 = e(x, y)\n  return p\n}\n")
+NONE = 2**32 - 1
+for last, code in ((9, 0), (10, 2)):
+    tuples = write("tuples.npy", npy((3, 2), (1, 2, 3, last, NONE, NONE), "<u4", "I"))
+    run = takt("run", TUPLES, "-i", "e=" + tuples)
+    expect(run.returncode == code, f"a tuple with {last} of 10: {run}")
+expect("row 1, column 1 is 10, and domain n has 10" in run.stderr, f"it says {run.stderr}")
+succeeds("benchmark", "run", TUPLES, "--dense-limit", "1K", "-i", "e=" + write(
+    "good.npy", npy((3, 2), (1, 2, 3, 4, NONE, NONE), "<u4", "I")))
 wrong = takt("query", model, "path(x, y)", "-i", "edge=" + model)
 expect(wrong.returncode != 0, "a model is taken for facts")
 for question, code in (("path(zoe, x)", 0), ("path(ann)", 2), ("pth(ann, x)", 2), ("path(", 2)):

@@ -81,6 +81,8 @@ static void mistakes(void)
     refused_of("i32", "  relation e(d)\n  return e\n", "wants a capacity");
     refused_of("i32", "  relation e(d) = [[0]]\n  rule p(x) dense = e(x)\n  return p\n",
                "p is not a set of tuples, but its domain is i32");
+    refused_of("i32", "  return full(shape=[d], value=1)\n",
+               "domain d is i32, which only sets of tuples can have");
     refused_of("i64", "  relation e(d) = [[0]]\n  return e\n", "a domain's size is a number");
     refused("  relation e(d, d) dense sparse = [[0, 1]]\n  return e\n",
             "e cannot be dense and sparse");

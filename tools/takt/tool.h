@@ -62,7 +62,7 @@ bool tool_flag_writes(tool_flag_id id);
 
 typedef struct takt_tool takt_tool;
 
-enum { TAKT_VERB_FLAGS = 64 };
+enum { TAKT_VERB_FLAGS = 72 };
 
 /* The tasks of a user: the headings of `takt help`, in this order. */
 #define TAKT_TASKS(X)                                                                              \

@@ -215,6 +215,6 @@ const takt_verb takt_verb_convert = {
     .example = "takt convert model.onnx -o model.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,
-              TAKT_FLAG_IDS},
+              TAKT_F_DENSE_LIMIT, TAKT_FLAG_IDS},
     .run = run,
 };
