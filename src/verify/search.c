@@ -92,8 +92,8 @@ static takt_status split(takt_hunt *h, const takt_job *j)
         half->is_hollow = j->is_hollow;
         if (!h->in_tree)
             (side == 0 ? half->hi : half->lo)[j->input] = at;
-        else /* the line that the part had below the relu: no half begins with a worse bound */
-            half->beta[depth] = fmax(j->pull, 0) * (side == 0 ? j->slope : 1 - j->slope);
+        else
+            half->beta[depth] = takt_branch_beta(&j->split_at, side);
         TAKT_TRY(push(h, half));
     }
     return TAKT_OK;

@@ -8,6 +8,19 @@
 #include "verify/points.h"
 #include "verify/search.h"
 
+/* A relu that may be split, by what its lines lose. */
+typedef struct takt_candidate {
+    uint32_t relu, element;
+    double loss, pull, slope; /* its coefficient in the row, and the slope below it */
+} takt_candidate;
+
+enum { TAKT_BRANCH_TRIED = 4 };
+
+typedef struct takt_branch {
+    takt_candidate at[TAKT_BRANCH_TRIED]; /* the largest loss first */
+    size_t count;
+} takt_branch;
+
 /* A part that is pending, or being bounded: a box, or a side of relus over the whole box. */
 typedef struct takt_job {
     uint32_t split;       /* its place in the group's tree */
@@ -17,7 +30,7 @@ typedef struct takt_job {
     bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
     bool is_hollow; /* its sides leave nothing of the row: only that it has no point can prove it */
     uint32_t broken;
-    double pull, slope; /* of the relu to split: its coefficient, and the slope below it */
+    takt_candidate split_at; /* of relu and input */
     double *lo, *hi, *x;
     double *nodes;           /* bounds of nodes over the part that it is a half of */
     double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
@@ -85,6 +98,15 @@ void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread);
 /* Where to split the part, and the initial values of its halves: from the row that was bounded
  * last. Bounds a part once more that turns out to be hollow. */
 void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);
+/* The relus of the row that lose most. */
+void takt_branch_find(const takt_region *r, size_t row, takt_branch *b);
+/* The one of them to split, in j->relu: UINT32_MAX if there is none. The part has its slopes and
+ * multipliers, and the region its sides. */
+void takt_branch_choose(takt_hunt *h, takt_job *j, const takt_goal *goal, const takt_branch *b,
+                        int thread);
+/* The multiplier that gives a half the line that the part had below the relu, so that no half
+ * begins with a worse bound. */
+double takt_branch_beta(const takt_candidate *c, int side);
 /* Bounds the first open case of a part that has no relu left to split, with the best
  * multipliers. */
 void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);

@@ -178,43 +178,6 @@ void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread)
     x->user = r->late_user;
 }
 
-/* The largest error of the line above an open relu, or of the line below it at its better end. */
-static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
-{
-    const takt_net_node *n = &r->net->nodes[id];
-    const size_t at = row * n->count + j;
-    const double l = r->lo[n->sources[0]][j], u = r->hi[n->sources[0]][j], a = r->rows[id][at];
-    const double slope = r->alpha->slope[id][at];
-    if (!(l < 0) || !(u > 0) || !isfinite(l) || !isfinite(u) || a == 0)
-        return 0;
-    if (a < 0)
-        return -a * (u * -l / (u - l));
-    /* A slope of 0 or 1 loses nothing at one end; such a relu comes last, but is not skipped. */
-    return a * (fmin(slope * -l, (1 - slope) * u) + 1e-6 * fmin(-l, u));
-}
-
-/* The relu to split, or UINT32_MAX. */
-static void choose(const takt_hunt *h, const takt_region *r, takt_job *j, size_t row)
-{
-    double most = 0;
-    j->relu = UINT32_MAX;
-    for (size_t i = 0; i < h->net->count; i++) {
-        const takt_net_node *n = &h->net->nodes[i];
-        if (!takt_alpha_is_hinge(n) || !r->is_touched[i])
-            continue;
-        for (uint32_t k = 0; k < n->count; k++) {
-            const double loss = loss_of(r, i, row, k);
-            if (!(loss > most))
-                continue;
-            most = loss;
-            j->relu = (uint32_t)i;
-            j->input = k;
-            j->pull = r->rows[i][row * n->count + k];
-            j->slope = r->alpha->slope[i][row * n->count + k];
-        }
-    }
-}
-
 /* No open relu has a part in the row, although there are some. */
 static void bound_hollow(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
 {
@@ -231,11 +194,12 @@ void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     takt_region *r = &h->regions[thread];
     takt_alpha *x = r->alpha;
     double *slopes = j->slopes;
-    choose(h, r, j, goal->row);
-    if (j->relu == UINT32_MAX && !goal->is_proved && !j->is_hollow && x->side_count > 0 &&
+    takt_branch branch;
+    takt_branch_find(r, goal->row, &branch);
+    if (branch.count == 0 && !goal->is_proved && !j->is_hollow && x->side_count > 0 &&
         x->steps > 0) {
         bound_hollow(h, j, goal, thread);
-        choose(h, r, j, goal->row);
+        takt_branch_find(r, goal->row, &branch);
     }
     for (size_t i = 0; i < h->net->count; i++) {
         const takt_net_node *n = &h->net->nodes[i];
@@ -245,6 +209,7 @@ void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
         slopes += n->count;
     }
     memcpy(j->beta, x->beta + goal->row * TAKT_ALPHA_SIDES, x->side_count * sizeof *j->beta);
+    takt_branch_choose(h, j, goal, &branch, thread);
     r->alpha = NULL;
 }
 
