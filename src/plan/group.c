@@ -89,6 +89,31 @@ static const char *general_obstacle(const takt_builder *b, takt_id id, const tak
     return NULL;
 }
 
+/* Whether all readers of the value are element-wise, and there are several. */
+static bool has_element_wise_readers(const takt_builder *b, takt_id id)
+{
+    const takt_graph *g = b->p.graph;
+    uint32_t found = 0;
+    for (size_t i = (size_t)id + 1; i < g->count && found < b->uses[id]; i++) {
+        const takt_node *n = &g->nodes[i];
+        for (uint32_t k = 0; b->live[i] && k < n->in_count; k++) {
+            if (n->in[k] == id && !is_map(g, n))
+                return false;
+            found += n->in[k] == id;
+        }
+    }
+    return found > 1 && found == b->uses[id];
+}
+
+/* Whether the node divides by one value for all elements. */
+static bool scales(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = &g->nodes[id];
+    size_t count;
+    return n->op == &takt_op_div && takt_type_count(takt_type_of(g, n->in[1]), &count) &&
+           count == 1;
+}
+
 /* Why element-wise `id` may not join `group` through value `from`; NULL if it may. */
 static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
                             takt_id from)
@@ -105,6 +130,8 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
         return NULL;
     if (b->uses[from] != 1)
         return "the value before it is used elsewhere too";
+    if (scales(g, id) && has_element_wise_readers(b, id))
+        return "the step of its readers divides at less cost";
     const takt_backend *backend = takt_builder_backend(b, id);
     if (backend->absorbs == NULL)
         return "the backend fuses nothing after it";

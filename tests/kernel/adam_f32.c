@@ -11,6 +11,14 @@ enum { OPERANDS = 5, RESULTS = 3 };
 
 check_fn check_adam_f32;
 
+/* What gradients are divided by: the sizes of batches, powers of two and not, and their extremes.
+ */
+static float divisor_of(takt_check *c)
+{
+    const float some[] = {64, 48, 1, 0x1p-149f, 0x1p127f, -32, 0, INFINITY};
+    return some[check_below(c, sizeof some / sizeof *some)];
+}
+
 /* What roots are divided by: as in the first and last steps of a training, and what no training
  * has. */
 static float correction_of(takt_check *c)
@@ -30,7 +38,8 @@ static takt_adam_f32 step_of(takt_check *c, size_t n, int where, int values, int
     for (size_t i = 0; i < n; i++)
         in[V][i] = fabsf(in[V][i]);
     float *scalars = check_place(c, SCALARS, 4 * sizeof(float), where);
-    memcpy(scalars, (const float[]){64, 0.99f, correction_of(c), 0.001f}, 4 * sizeof(float));
+    memcpy(scalars, (const float[]){divisor_of(c), 0.99f, correction_of(c), 0.001f},
+           4 * sizeof(float));
     return (takt_adam_f32){.n = n,
                            .g = in[G],
                            .m = in[M],
