@@ -3,10 +3,12 @@
 #define _GNU_SOURCE /* for madvise() */
 #include <sys/mman.h>
 #endif
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/size.h"
 #include "os/os.h"
+#include "os/runs.h"
 
 enum { HUGE_PAGE = 2 << 20, LARGE = HUGE_PAGE / 2 };
 
@@ -27,12 +29,9 @@ static void *get_large(size_t size)
     return block;
 }
 
-static void *get(void *user, size_t size, size_t align)
+static void *get_plain(size_t size, size_t align)
 {
-    (void)user;
     size_t rounded; /* aligned_alloc wants a multiple of the alignment */
-    if (size >= LARGE && align <= HUGE_PAGE)
-        return get_large(size);
     if (align < sizeof(void *))
         align = sizeof(void *);
     if (!takt_size_align(size != 0 ? size : 1, align, &rounded))
@@ -40,10 +39,31 @@ static void *get(void *user, size_t size, size_t align)
     return aligned_alloc(align, rounded);
 }
 
+static bool is_middle(size_t size)
+{
+    return size >= TAKT_RUN_LEAST && size < LARGE;
+}
+
+static void *get(void *user, size_t size, size_t align)
+{
+    (void)user;
+    if (size >= LARGE && align <= HUGE_PAGE)
+        return get_large(size);
+    if (!is_middle(size))
+        return get_plain(size, align);
+    void *block = takt_run_get(size, align);
+    if (block == NULL)
+        block = get_plain(size, align);
+    if (block == NULL)
+        (void)takt_run_put(NULL, size);
+    return block;
+}
+
 static void put(void *user, void *block, size_t size)
 {
     (void)user;
-    (void)size;
+    if (block != NULL && is_middle(size) && takt_run_put(block, size))
+        return;
     free(block);
 }
 

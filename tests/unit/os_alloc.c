@@ -74,4 +74,54 @@ static void large_pages(void)
 static void large_pages(void) {}
 #endif
 
-TEST_MAIN(aligned, too_large, large_pages)
+/* ---- blocks of middle size ---- */
+
+enum { BLOCKS = 400, ROUNDS = 20000 };
+
+/* Random blocks keep what is written to them, wherever they lie, and all memory comes back. */
+static void middle(void)
+{
+    static unsigned char *blocks[BLOCKS];
+    static size_t sizes[BLOCKS];
+    const takt_allocator a = takt_os_allocator();
+    uint32_t seed = 1;
+    size_t near = 0, bad = 0;
+    for (size_t round = 0; round < ROUNDS + BLOCKS; round++) {
+        seed = seed * 1664525u + 1013904223u;
+        const size_t i = round < ROUNDS ? (seed >> 8) % BLOCKS : round - ROUNDS;
+        const unsigned char mark = (unsigned char)i;
+        if (blocks[i] != NULL)
+            bad += blocks[i][0] != mark || blocks[i][sizes[i] - 1] != mark;
+        a.put(a.user, blocks[i], sizes[i]);
+        blocks[i] = NULL;
+        if (round >= ROUNDS)
+            continue;
+        sizes[i] = (48 << 10) + (seed >> 4) % (1 << 20);
+        blocks[i] = a.get(a.user, sizes[i], seed % 64 == 0 ? 32 << 10 : 64);
+        if (!EXPECT(blocks[i] != NULL))
+            return;
+        blocks[i][0] = blocks[i][sizes[i] - 1] = mark;
+        near += i > 0 && blocks[i - 1] != NULL && (uintptr_t)blocks[i] % (16 << 10) == 0;
+    }
+    EXPECT(bad == 0 && near > 0, "%zu blocks were overwritten", bad);
+}
+
+#ifdef __linux__
+/* Once a program has many of them. */
+static void middle_pages(void)
+{
+    static char *blocks[64];
+    const takt_allocator a = takt_os_allocator();
+    const size_t size = 300 << 10;
+    for (size_t i = 0; i < 64; i++)
+        EXPECT((blocks[i] = a.get(a.user, size, 64)) != NULL);
+    if (has_large_pages() && blocks[63] != NULL && !TEST_SANITIZED)
+        EXPECT(is_advised(blocks[63]) && is_advised(blocks[63] + size - 1));
+    for (size_t i = 0; i < 64; i++)
+        a.put(a.user, blocks[i], size);
+}
+#else
+static void middle_pages(void) {}
+#endif
+
+TEST_MAIN(aligned, too_large, large_pages, middle, middle_pages)

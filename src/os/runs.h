@@ -1,0 +1,26 @@
+/* runs.h - blocks of middle size, next to each other in huge pages.
+ *
+ * Packed weights of a small model are many blocks of less than a huge page. Where the C library
+ * places them they are in small pages, and reading them all for each token misses the TLB.
+ */
+#ifndef TAKT_OS_RUNS_H
+#define TAKT_OS_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    TAKT_RUN_LEAST = 64 << 10,       /* smaller blocks are the C library's */
+    TAKT_RUN_BLOCK = 16 << 10,       /* blocks begin at multiples of it */
+    TAKT_RUN_BYTES = 8 << 20,        /* of a run */
+    TAKT_RUN_BEGIN = TAKT_RUN_BYTES, /* a program with less in such blocks has no runs */
+};
+
+/* Counts a block of at least TAKT_RUN_LEAST and less than half a huge page; NULL: it is to be had
+ * from the C library. From any thread. */
+void *takt_run_get(size_t size, size_t align);
+/* A block that takt_run_get counted, wherever it came from; false: it is the C library's, or NULL.
+ */
+bool takt_run_put(void *block, size_t size);
+
+#endif
