@@ -176,6 +176,7 @@ struct takt_server {
     void *thread;
     takt_futex futex;
     _Atomic uint32_t calls; /* changes when there is work */
+    bool has_news;          /* for the thread of connections */
     _Atomic bool is_over;
 };
 
@@ -275,9 +276,11 @@ size_t takt_serve_gather(takt_server *s, takt_job *first, takt_job **jobs);
 bool takt_serve_delays(takt_server *s);
 /* The client no longer waits for the reply. */
 bool takt_serve_is_left(takt_server *s, const takt_job *job);
+/* Tells the thread of connections, once for all that was sent. */
+void takt_serve_tell(takt_server *s);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);
-/* Adds to what is sent. */
+/* Adds to what is sent by the next takt_serve_tell. */
 void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length);
 void takt_serve_measure(takt_histogram *h, double seconds);
 uint64_t takt_serve_now(const takt_server *s);

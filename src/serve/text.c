@@ -296,8 +296,10 @@ bool takt_serve_texts(takt_server *s)
         step(s, &s->slots[i], reader);
         worked = true;
     }
+    takt_serve_tell(s);
     read_parts(s, reader);
     read_all(s);
+    takt_serve_tell(s);
     if (delays && !worked)
         takt_os_sleep_until(takt_os_now_ns(NULL) + NAP_NS);
     return worked || delays;
