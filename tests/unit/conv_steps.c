@@ -255,6 +255,16 @@ static void chains(void)
          400, true},
         {"model m(x: f32[2, 8, 8, 3]) { return conv(x, 12, 3, groups=3, layout=nhwc, act=relu) }",
          300, true},
+        /* frames: patches are read where they lie, and overlap, touch or leave gaps */
+        {"model m(x: f32[1, 1, 4000]) { return conv(x, 65, 300, stride=100, pad=valid) }", 600,
+         true},
+        {"model m(x: f32[1, 700, 5]) { return conv(x, 40, 61, stride=7, pad=valid, layout=nhwc, "
+         "act=relu) }",
+         600, true},
+        {"model m(x: f32[1, 900, 4]) { return conv(x, 40, 70, stride=90, pad=valid, layout=nhwc) }",
+         600, true},
+        {"model m(x: f32[2, 900, 4]) { return conv(x, 40, 70, stride=9, pad=valid, layout=nhwc) }",
+         600, true},
     };
     CONV_CASES(cases);
 }

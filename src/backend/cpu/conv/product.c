@@ -45,7 +45,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .n = b->columns,
                        .k = c->k_row,
                        .a = x,
-                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                       .a_row = f->is_direct ? f->row : c->k_row,
                        .a_col = 1,
                        .b_n = c->cout,
                        .b_first = b->column,
@@ -102,7 +102,7 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
     const size_t step = f->is_direct && !rounds ? end - first : f->rows;
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step) {
         const size_t rows = end - row < step ? end - row : step;
-        const float *direct = x + row * c->x_at[2];
+        const float *direct = x + row * f->row;
         if (f->is_direct && rounds)
             direct = widen_rows(s, t, row, rows, patches);
         for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;

@@ -28,7 +28,8 @@ typedef struct takt_conv_product {
     takt_isa_set isas;
     size_t w_count;            /* elements of w */
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
-    bool is_direct;            /* patches are rows of x */
+    bool is_direct;            /* patches are rows of x, which may overlap */
+    size_t row;                /* then: floats from one to the next */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t grain;              /* rows of a tile */
     takt_cut cut;

@@ -203,7 +203,7 @@ static size_t kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info 
     takt_gemm_f32 g = {.m = rows,
                        .n = c->cout,
                        .k = c->k_row,
-                       .a_row = f->is_direct ? c->x_at[2] : c->k_row,
+                       .a_row = f->is_direct ? f->row : c->k_row,
                        .a_col = 1,
                        .blocking = f->blocking};
     takt_narrow_use(&g, &f->narrow, NULL, 0, &stored);
@@ -295,6 +295,18 @@ static bool is_plain(takt_planner *p, const takt_conv_product *f)
            !takt_planner_in_prologue(p);
 }
 
+/* One line with channels last, without padding or holes, as frames of a sound are: a patch lies in
+ * x as it is, and begins a stride after the one before. */
+static bool has_frames(const takt_conv_shape *c)
+{
+    for (int i = 0; i < 2; i++)
+        if (c->in[i] != 1 || c->kernel[i] != 1 || c->before[i] != 0 || c->out[i] != 1)
+            return false;
+    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->batch == 1 &&
+           (c->dilation[2] == 1 || c->kernel[2] == 1) && c->before[2] == 0 &&
+           (c->out[2] - 1) * c->stride[2] + c->kernel[2] <= c->in[2];
+}
+
 static takt_status compile(takt_planner *p)
 {
     if (!takt_conv_is_f32(takt_type_of(p->graph, p->group->nodes[0])->dtype))
@@ -315,6 +327,8 @@ static takt_status compile(takt_planner *p)
     f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);
+    f->row = f->shape.x_at[2] * (f->is_direct ? 1 : f->shape.stride[2]);
+    f->is_direct = f->is_direct || has_frames(&f->shape);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->info = info;
