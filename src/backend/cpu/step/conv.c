@@ -15,6 +15,8 @@
 enum { SMALL_ROW = 32 }; /* floats: turning longer ones takes as long as the product */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
+/* Weights that stay in L1, with patches that do, and rows of those. */
+enum { NEAR_WEIGHTS = 32 << 10, NEAR_PATCHES = 16 << 10, NEAR_ROWS_MIN = 16 };
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {
@@ -181,15 +183,18 @@ static size_t with_rest(size_t m, size_t rows, size_t tile)
     return merges ? ((m + blocks - 1) / blocks + tile - 1) / tile * tile : rows;
 }
 
-/* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2; or as
- * many as the caller wants, while that takes little memory. `merges`: a short rest joins them. */
+/* Positions of a block: a multiple of the tile, few enough for their patches to stay in L2, or in
+ * L1 where reading the weights for each block costs little; or as many as the caller wants, while
+ * that takes little memory. `merges`: a short rest joins them. */
 static size_t block_rows(const takt_conv_product *f, size_t tile, bool merges)
 {
     const takt_conv_shape *c = &f->shape;
     const bool is_asked = f->blocking != NULL && f->blocking->rows > 0;
-    const size_t bytes = is_asked ? ASKED_BYTES : PATCH_BYTES;
+    const bool is_near = c->k_row * c->cout <= NEAR_WEIGHTS / sizeof(float);
+    const size_t bytes = is_asked ? ASKED_BYTES : is_near ? NEAR_PATCHES : PATCH_BYTES;
     const size_t fit = c->k > 0 ? bytes / sizeof(float) / c->k_row : ROWS_MAX;
-    const size_t least = is_asked ? tile : ROWS_MIN, most = is_asked ? f->blocking->rows : ROWS_MAX;
+    const size_t least = is_asked ? tile : is_near ? NEAR_ROWS_MIN : ROWS_MIN;
+    const size_t most = is_asked ? f->blocking->rows : ROWS_MAX;
     const size_t rows = fit > most ? most : fit < least ? least : fit;
     const size_t whole = rows < tile ? tile : rows / tile * tile;
     return is_asked || !merges ? whole : with_rest(c->batch * c->positions, whole, tile);
