@@ -27,6 +27,14 @@ def table(caption: str, head: "Sequence[str]", rows: "Iterable[Sequence[Any]]") 
             + (f"<thead><tr>{top}</tr></thead>" if head else "") + f"<tbody>{body}</tbody></table>")
 
 
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
 def bar(share: float) -> str:
     """A fraction between 0 and 1 as a bar."""
     width = round(100 * min(max(share, 0.0), 1.0), 1)

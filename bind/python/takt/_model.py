@@ -114,7 +114,7 @@ class Plan:
     def _repr_html_(self) -> str:
         from ._html import table
         info = self._info
-        rows = [(name, f"{info[key]:,}" if isinstance(info[key], int) else info[key])
+        rows = [(name, info[key] if isinstance(info[key], str) else f"{round(info[key]):,}")
                 for name, key in (("steps", "steps"), ("threads", "threads"),
                                   ("peak bytes", "peak"),
                                   ("weights", "weights"), ("packed weights", "packed"),
@@ -334,14 +334,17 @@ class Model:
 
     def _repr_html_(self) -> str:
         from ._html import table
-        ports = ", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in self.inputs)
-        return table(f"{self.name}({ports})", ("layer", "kind", "output", "parameters", "MACs"),
+        return table(f"{self.name}({self._ports()})",
+                     ("layer", "kind", "output", "parameters", "MACs"),
                      [(row.name, row.kind, row.output, f"{row.parameters:,}", f"{row.macs:,}")
                       for row in self.layers])
 
     def __repr__(self) -> str:
-        ports = ", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in self.inputs)
-        return f"<takt.Model {self.name}({ports})>"
+        return f"<takt.Model {self.name}({self._ports()})>"
+
+    def _ports(self) -> str:
+        return ", ".join(f"{i.name}: {i.dtype}[{', '.join(map(str, i.shape))}]"
+                         for i in self.inputs)
 
 
 def _bytes(limit: int) -> int:

@@ -204,11 +204,16 @@ class Trainer:
         return self.history
 
     def _repr_html_(self) -> str:
-        from ._html import lines, table
-        rows = [(r.epoch, f"{r.loss:.4g}", f"{r.accuracy:.4g}", f"{r.val_loss:.4g}",
-                 f"{r.val_accuracy:.4g}", f"{r.seconds:.3g} s") for r in self.history]
-        return table("training", ("epoch", "loss", "accuracy", "validation loss",
-                                  "validation accuracy", "time"), rows) + lines(
+        from ._html import duration, lines, table
+        columns = {"epoch": [str(r.epoch) for r in self.history]}
+        for name, values in (("loss", [r.loss for r in self.history]),
+                             ("accuracy", [r.accuracy for r in self.history]),
+                             ("validation loss", [r.val_loss for r in self.history]),
+                             ("validation accuracy", [r.val_accuracy for r in self.history])):
+            if any(v == v for v in values):  # what was not measured is NaN in every epoch
+                columns[name] = [f"{v:.4g}" for v in values]
+        columns["time"] = [duration(r.seconds) for r in self.history]
+        return table("training", tuple(columns), list(zip(*columns.values()))) + lines(
             "loss", {"loss": [r.loss for r in self.history],
                      "validation": [r.val_loss for r in self.history]})
 

@@ -11,6 +11,7 @@ from collections import namedtuple
 
 from . import _arrays, _html
 from ._compile import CompiledModel, compile as _compile
+from ._html import duration as _time
 from ._model import Session
 from .errors import ArgumentError
 
@@ -70,12 +71,12 @@ class Result:
         """One line."""
         low, high = self.latency_ci
         return (f"{self.name}: {_time(self.latency)} a run (95 % interval {_time(low)} to "
-                f"{_time(high)}, {len(self.samples)} runs), {self.throughput:.4g} samples/s, "
+                f"{_time(high)}, {len(self.samples)} runs), {_rate(self.throughput)} samples/s, "
                 f"{self.memory_usage:,} bytes")
 
     def _repr_html_(self) -> str:
         rows = {"latency": _time(self.latency), "p99": _time(self.percentiles["p99"]),
-                "runs": str(len(self.samples)), "samples/s": f"{self.throughput:.4g}",
+                "runs": str(len(self.samples)), "samples/s": _rate(self.throughput),
                 "bytes": f"{self.memory_usage:,}"}
         return _html.table(self.name, (), rows.items())
 
@@ -100,11 +101,8 @@ class Comparison(namedtuple("Comparison", "verdict ratio ci margin blocks a b"))
         return _html.table("second against first", (), rows)
 
 
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _ready(model: Any, inputs: Optional[dict[str, Any]], sizes: dict[str, Any]) -> Session:

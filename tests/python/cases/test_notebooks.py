@@ -106,6 +106,20 @@ class Pages(unittest.TestCase):
 
     def test_models_and_comparisons(self):
         model = takt.loads("model m(x: f32[batch, 4]) { return y = dense(x, 2) }")
-        self.assertIn("dense", model._repr_html_())
+        self.assertIn("m(x: f32[batch, 4])", model._repr_html_())
+        plan = model.plan(batch=1000)._repr_html_()
+        self.assertRegex(plan, r"<td>operations per run</td><td>[\d,]{6,}</td>")
+        self.assertRegex(takt.benchmark.run(model, batch=1000)._repr_html_(),
+                         r"<td>samples/s</td><td>\d[\d,.]*</td>")
         both = takt.benchmark.compare(takt.compile(model), takt.compile(model), blocks=4)
         self.assertIn(both.verdict, both._repr_html_())
+
+    def test_training_without_validation(self):
+        trainer = takt.Trainer(takt.nn.Dense(2), loss="cross_entropy")
+        trainer.fit(takt.DataLoader((takt.array([[0.0, 1.0]] * 8), takt.array([0, 1] * 4)),
+                                    batch_size=4), epochs=2)
+        page = trainer._repr_html_()
+        self.assertIn("<th>loss</th>", page)
+        self.assertNotIn("nan", page)
+        self.assertNotIn("validation", page)
+        self.assertRegex(page, r"<td>[\d.]+ (ms|us|s)</td>")
