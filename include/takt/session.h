@@ -206,7 +206,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
  *  sizes from 1 to 1,000, one after the other, take 11 plans, and in between a size costs what
  *  it costs inside a range. A limit, of memory or of the model, makes the range end earlier;
  *  where no range can be planned, each size gets a plan. Results have the same bits either way.
- *  After a failure the session may have the range without the size. */
+ *  Names that are not given keep their size and range. On failure sizes and ranges are as they
+ *  were; what was bound must be bound again. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_fit(takt_session *session, const takt_model *model,
                                                     const char *sizes);
 /** What takt_prepare did for one size. */

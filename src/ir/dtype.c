@@ -69,6 +69,9 @@ bool takt_dtype_is_int(takt_dtype dtype)
     return takt_dtype_is_signed(dtype) || takt_dtype_is_unsigned(dtype);
 }
 
+/* With 32 bits TAKT_TENSOR_MOST would be 64 KiB. */
+_Static_assert(sizeof(size_t) == 8, "sizes of tensors need 64 bits");
+
 bool takt_dtype_bytes(takt_dtype dtype, size_t count, size_t *bytes)
 {
     const size_t bits = (size_t)takt_dtype_bits(dtype);

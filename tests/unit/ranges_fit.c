@@ -176,9 +176,50 @@ static void refused_size(void)
     takt_model *m = load(ctx, table);
     takt_session *s = open_at(m, "seq=50");
     EXPECT_STATUS(ctx, takt_session_fit(s, m, "seq=81"), TAKT_ERR_SHAPE);
+    EXPECT(s->range == NULL && end_of(s) == 50, "the session is as it was");
     EXPECT_OK(ctx, takt_session_fit(s, m, "seq=51"));
     EXPECT(s->range != NULL && end_of(s) > 51, "no range for the next size");
     agree(s, m, "seq=51");
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+}
+
+/* Where the range of name `i` ends. */
+static int64_t end_at(const takt_session *s, size_t i)
+{
+    const takt_plan *plan = s->range != NULL ? s->range->top : s->plan;
+    return plan->ranges != NULL ? plan->ranges[i].high : plan->sizes[i];
+}
+
+static void others_stay(void)
+{
+    takt_model *m = load(ctx, encoder);
+    takt_session *s = open_at(m, "batch=1..8,seq=1..16");
+    EXPECT_OK(ctx, takt_session_fit(s, m, "batch=3,seq=4"));
+    EXPECT_OK(ctx, takt_session_fit(s, m, "seq=20"));
+    EXPECT(end_at(s, 0) == 8 && end_at(s, 1) == 32, "batch to %lld, seq to %lld",
+           (long long)end_at(s, 0), (long long)end_at(s, 1));
+    EXPECT(takt_session_input(s, 0)->dims[0] == 3, "the batch stays");
+    agree(s, m, "batch=3,seq=20");
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+}
+
+/* A size below 3 is not possible although a range with it can be planned. */
+static void refused_inside(void)
+{
+    static const char least[] = "model m(x: f32[seq, 8]) seed=3 {\n"
+                                "  rest = op.iota(shape=[seq - 3], dtype=f32, axis=0)\n"
+                                "  return y = x + reduce_sum(rest)\n"
+                                "}\n";
+    takt_model *m = load(ctx, least);
+    takt_session *s = open_at(m, "seq=4..8");
+    EXPECT_OK(ctx, takt_session_fit(s, m, "seq=5"));
+    EXPECT(takt_session_fit(s, m, "seq=2") != TAKT_OK, "a size that is not possible");
+    EXPECT(s->range != NULL && s->range->top->ranges[0].low == 4 && end_at(s, 0) == 8,
+           "the range is another");
+    EXPECT(takt_session_input(s, 0)->dims[0] == 5, "the size is another");
+    agree(s, m, "seq=5");
     takt_session_destroy(s);
     takt_model_destroy(m);
 }
@@ -233,6 +274,8 @@ int main(void)
         limit_of_memory();
         limit_of_the_model();
         refused_size();
+        others_stay();
+        refused_inside();
         refused();
         const takt_sweep_report r = takt_sweep_some(scenario, NULL, TAKT_INJECT_MEMORY, 200);
         EXPECT(r.is_good && r.runs > 50, "%s", r.message);

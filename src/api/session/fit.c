@@ -52,23 +52,32 @@ static void widen(const takt_session *s, takt_size_range *ranges, size_t count, 
     }
 }
 
-/* The names of `sizes` with their ranges. */
-static void write(const takt_session *s, const char *sizes, const takt_size_range *ranges,
-                  takt_text *text)
+/* All names that have a size, with these ranges; those that were not given keep what they have. */
+static void write(const takt_session *s, const takt_size_range *ranges, takt_text *text)
 {
+    enum { NAME = 1024 };
     const takt_plan *plan = plan_of(s);
-    const takt_dims *dims = plan->graph->dims;
-    while (*sizes != '\0') {
-        takt_span name, value;
-        const size_t length = takt_written_length(sizes, ",");
-        const bool is_pair = takt_written_pair((takt_span){sizes, length}, &name, &value);
-        for (size_t i = 0; is_pair && i < plan->name_count; i++)
-            if (takt_written_is(name, takt_span_of(takt_dims_name(dims, i))))
-                takt_text_add(text, "%s%.*s=%" PRId64 "..%" PRId64,
-                              takt_text_get(text)[0] != '\0' ? "," : "", (int)name.length, name.at,
-                              ranges[i].low, ranges[i].high);
-        sizes += length + (sizes[length] == ',');
+    char name[NAME];
+    for (size_t i = 0; i < plan->name_count; i++) {
+        const takt_size_range old = held(s, i), now = ranges[i].high >= 0 ? ranges[i] : old;
+        if (old.is_length || now.high < 0 ||
+            takt_name_write(takt_dims_name(plan->graph->dims, i), name, sizeof name) >= NAME)
+            continue;
+        takt_text_add(text, "%s%s=%" PRId64, takt_text_get(text)[0] != '\0' ? "," : "", name,
+                      now.low);
+        if (now.low < now.high)
+            takt_text_add(text, "..%" PRId64, now.high);
     }
+}
+
+/* The sizes as numbers, those that were not given as they are now. */
+static void write_exact(const takt_session *s, takt_size_range *ranges, takt_text *text)
+{
+    for (size_t i = 0; i < plan_of(s)->name_count; i++) {
+        const int64_t size = ranges[i].high >= 0 ? ranges[i].high : s->plan->sizes[i];
+        ranges[i] = (takt_size_range){.low = size, .high = size};
+    }
+    write(s, ranges, text);
 }
 
 /* Sizes as they are given, -1 where none is. False: they are for takt_session_reshape. */
@@ -94,25 +103,146 @@ static bool read(const takt_session *s, const char *sizes, takt_arena *arena,
     return !is_held;
 }
 
-/* Gives the session a range with `sizes` in it, the largest that can be planned. */
-static takt_status make_range(takt_session *s, const takt_model *model, const char *sizes,
-                              takt_arena *arena)
+static takt_status plan_for(const takt_session *s, const takt_model *model, const char *sizes,
+                            takt_plan **plan)
 {
-    takt_status status = TAKT_ERR_SHAPE;
-    for (int k = 0; k <= HALVINGS && status != TAKT_OK; k++) {
-        takt_size_range *ranges;
-        takt_text text;
-        size_t count;
-        const takt_plan *plan = plan_of(s);
-        TAKT_TRY(takt_parse_ranges(arena, plan->graph->dims, sizes, &ranges, &count));
-        widen(s, ranges, plan->name_count, k);
-        takt_text_init(&text, s->ctx);
-        write(s, sizes, ranges, &text);
-        status = text.status;
-        if (status == TAKT_OK)
-            status = takt_session_reshape(s, model, takt_text_get(&text));
-        takt_text_deinit(&text);
+    takt_plan_options options = {0};
+    if (s->plan->options != NULL)
+        options = *s->plan->options;
+    options.sizes = sizes;
+    return takt_plan_get(model, &options, plan);
+}
+
+/* A fit: what is asked for, and the sizes as numbers. */
+typedef struct fitting {
+    takt_session *s;
+    const takt_model *model;
+    const char *sizes, *exact;
+    takt_arena *arena;
+} fitting;
+
+/* The range that ends where `halvings` say. `*may_end_earlier`: a smaller one could be planned. */
+static takt_status try_range(const fitting *f, int halvings, bool *may_end_earlier)
+{
+    takt_session *s = f->s;
+    takt_size_range *ranges;
+    takt_plan *plan = NULL;
+    takt_text text;
+    size_t count;
+    *may_end_earlier = false;
+    TAKT_TRY(takt_parse_ranges(f->arena, plan_of(s)->graph->dims, f->sizes, &ranges, &count));
+    widen(s, ranges, plan_of(s)->name_count, halvings);
+    takt_text_init(&text, s->ctx);
+    write(s, ranges, &text);
+    takt_status status = text.status;
+    if (status == TAKT_OK) {
+        status = plan_for(s, f->model, takt_text_get(&text), &plan);
+        *may_end_earlier = status != TAKT_OK && status != TAKT_ERR_MEMORY;
     }
+    if (status == TAKT_OK)
+        status = takt_session_reshape(s, f->model, takt_text_get(&text));
+    takt_plan_destroy(plan);
+    takt_text_deinit(&text);
+    return status;
+}
+
+/* Gives the session a range with the sizes in it, the largest that can be planned. `*is_refused`:
+ * there is no plan for the sizes alone. */
+static takt_status make_range(const fitting *f, bool *is_refused)
+{
+    takt_plan *alone = NULL;
+    bool may_end_earlier;
+    takt_status status = try_range(f, 0, &may_end_earlier);
+    if (status == TAKT_OK || !may_end_earlier)
+        return status;
+    status = plan_for(f->s, f->model, f->exact, &alone);
+    takt_plan_destroy(alone);
+    *is_refused = status != TAKT_OK;
+    for (int k = 1; k <= HALVINGS && !*is_refused && may_end_earlier; k++)
+        status = try_range(f, k, &may_end_earlier);
+    return status;
+}
+
+/* Errors of the context and of the session, as they were. */
+typedef struct errors {
+    takt_error ctx, own;
+} errors;
+
+static errors *save(const fitting *f)
+{
+    errors *e = takt_arena_array(f->arena, 1, sizeof *e);
+    if (e != NULL)
+        *e = (errors){f->s->ctx->error, f->s->error};
+    return e;
+}
+
+static void restore(takt_session *s, const errors *e)
+{
+    s->ctx->error = e->ctx;
+    s->error = e->own;
+}
+
+/* Gives the session back the range and sizes that it had; a failure is reported by its caller. */
+static void put_back(const fitting *f, const char *range, const char *sizes)
+{
+    const errors *e = save(f);
+    if (takt_session_reshape(f->s, f->model, range) != TAKT_OK ||
+        takt_session_reshape(f->s, f->model, sizes) != TAKT_OK)
+        takt_log(f->s->ctx, TAKT_LOG_WARNING, "a session keeps a range for sizes that it refused");
+    if (e != NULL)
+        restore(f->s, e);
+}
+
+/* Sizes that are not held, of a session that can have a range. */
+static takt_status grow(const fitting *f, const char *before, const char *now)
+{
+    takt_session *s = f->s;
+    const errors *e = save(f);
+    bool is_refused = false;
+    if (e == NULL)
+        return TAKT_ERR_MEMORY;
+    const takt_status made = make_range(f, &is_refused);
+    if (is_refused) { /* its error stays */
+        s->error = s->ctx->error;
+        return made;
+    }
+    restore(s, e);
+    const takt_status status = takt_session_reshape(s, f->model, f->exact);
+    /* A size that is refused alone, too, says nothing about ranges for others. */
+    if (status == TAKT_OK && made != TAKT_OK && made != TAKT_ERR_MEMORY)
+        s->has_no_range = true;
+    if (status != TAKT_OK && made == TAKT_OK)
+        put_back(f, before, now);
+    return status;
+}
+
+static takt_status fit(takt_session *s, const takt_model *model, const char *sizes,
+                       takt_arena *arena)
+{
+    takt_size_range *ranges;
+    takt_text exact, before, now;
+    if (!read(s, sizes, arena, &ranges))
+        return takt_session_reshape(s, model, sizes);
+    takt_size_range *none = takt_arena_array(arena, plan_of(s)->name_count + 1, sizeof *none);
+    if (none == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < plan_of(s)->name_count; i++)
+        none[i].high = -1;
+    takt_text_init(&exact, s->ctx);
+    takt_text_init(&before, s->ctx);
+    takt_text_init(&now, s->ctx);
+    write_exact(s, ranges, &exact);
+    write(s, none, &before);
+    write_exact(s, none, &now);
+    takt_status status = exact.status != TAKT_OK    ? exact.status
+                         : before.status != TAKT_OK ? before.status
+                                                    : now.status;
+    if (status == TAKT_OK)
+        status = grow(&(fitting){s, model, sizes, takt_text_get(&exact), arena},
+                      takt_text_get(&before), takt_text_get(&now));
+    takt_text_deinit(&exact);
+    takt_text_deinit(&before);
+    takt_text_deinit(&now);
     return status;
 }
 
@@ -120,19 +250,8 @@ takt_status takt_session_fit(takt_session *s, const takt_model *model, const cha
 {
     TAKT_NEED(NULL, s);
     takt_arena arena;
-    takt_size_range *ranges;
-    takt_status made = TAKT_OK;
     takt_arena_init(&arena, s->ctx);
-    if (read(s, sizes, &arena, &ranges)) {
-        const takt_error before = s->ctx->error, own = s->error;
-        made = make_range(s, model, sizes, &arena);
-        s->ctx->error = before;
-        s->error = own;
-    }
+    const takt_status status = fit(s, model, sizes, &arena);
     takt_arena_deinit(&arena);
-    const takt_status status = takt_session_reshape(s, model, sizes);
-    /* A size that is refused alone, too, says nothing about ranges for others. */
-    if (status == TAKT_OK && made != TAKT_OK && made != TAKT_ERR_MEMORY)
-        s->has_no_range = true;
     return status;
 }
