@@ -85,7 +85,7 @@ bool session_resize(session_object *o, PyObject *sizes, bool grows)
     }
     Py_XDECREF(text);
     if (words != NULL && status != TAKT_OK) {
-        /* It may have the range without the size: descriptions of the plan before are gone. */
+        /* It may have another plan for the same sizes: descriptions of the one before are gone. */
         o->is_dirty = true;
         session_forget(o);
         if (session_refresh(o))
