@@ -41,8 +41,8 @@ typedef struct takt_server_options {
     size_t api_key_count;
     const char *chat_template; /**< a name of takt_chat_name, or a text; default: the model's own */
     takt_generator_options text; /**< `activations`: default int8 for models that generate text */
-    /** Speculation, as in takt_generate_options: a draft model by path, with its own cache for
-     *  every text, or look-up. Used while only one text is generated; texts stay the same. */
+    /** Speculation, as in takt_generate_options: a draft model by path, with one cache for all
+     *  texts, or look-up. Used while only one text is generated; texts stay the same. */
     const char *draft;
     bool lookup;
     size_t draft_max;

@@ -1,6 +1,7 @@
-/* guess.c - speculation: guesses by a draft model, of which each slot has a copy with a separate
- * cache, or by look-up. A single text reads several guesses in one run; several texts are batched
- * instead, which also reads the weights once. */
+/* guess.c - speculation: guesses by a draft model or by look-up. A single text reads several
+ * guesses in one run; several texts are batched instead, which also reads the weights once. So one
+ * draft with one cache serves all slots: it follows whichever text is alone. If texts cannot be
+ * batched, each slot has a copy with a cache of its own. */
 #include "serve/serve.h"
 
 static bool guesses(const takt_server *s)
@@ -22,12 +23,18 @@ static takt_status open_drafts(takt_server *s)
     takt_slot *first = &s->slots[0];
     const takt_generator_options how = takt_serve_writer(s);
     TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &how, &first->draft));
+    s->draft_count = 1;
     for (size_t i = 1; i < s->slot_count; i++)
-        TAKT_TRY(takt_generator_clone(first->draft, i, &s->slots[i].draft));
+        s->slots[i].draft = first->draft;
+    while (s->together.texts == NULL && s->draft_count < s->slot_count) {
+        takt_slot *slot = &s->slots[s->draft_count];
+        TAKT_TRY(takt_generator_clone(first->draft, s->draft_count, &slot->draft));
+        s->draft_count++;
+    }
     takt_plan_query(first->draft->engine.plan, &info);
     takt_plan_query(first->draft->engine.token_plan, &token);
     s->weight_bytes += info.weights + info.packed;
-    s->cache_bytes += s->slot_count * token.state;
+    s->cache_bytes += s->draft_count * token.state;
     return TAKT_OK;
 }
 

@@ -91,7 +91,7 @@ typedef struct takt_job {
 
 typedef struct takt_slot {
     takt_generator *g;
-    takt_generator *draft; /* guesses for it; NULL: there is none */
+    takt_generator *draft; /* guesses for it, maybe for others as well; NULL: there is none */
     takt_job *job;         /* NULL: free */
     int choice;
     takt_writing w;
@@ -151,10 +151,10 @@ struct takt_server {
     takt_served models[TAKT_SERVE_MODELS];
     size_t model_count;
     takt_slot *slots;
-    takt_generator **texts;    /* of the slots */
-    int32_t *ids;              /* what they read next, or -1 */
-    takt_together_part *parts; /* of their prompts */
-    size_t slot_count;
+    takt_generator **texts;         /* of the slots */
+    int32_t *ids;                   /* what they read next, or -1 */
+    takt_together_part *parts;      /* of their prompts */
+    size_t slot_count, draft_count; /* draft_count: the first slots have a draft of their own */
     uint64_t slot_uses;
     takt_together together; /* texts NULL: they go on one by one */
     uint64_t weight_bytes, cache_bytes, arena_bytes;
@@ -234,7 +234,7 @@ takt_generator_options takt_serve_writer(const takt_server *s);
 
 /* ---- guesses (guess.c) ---- */
 
-/* Drafts for all existing slots, and the plans that read guesses. */
+/* Drafts for the slots, which all exist, and the plans that read guesses. */
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 /* Texts of `prompt_cache`: read into slots or the pool, and written from there. */
 TAKT_MUST_USE takt_status takt_serve_read_kept(takt_server *s);

@@ -302,7 +302,7 @@ void takt_server_destroy(takt_server *s)
     const size_t slots = (size_t)s->options.parallel;
     takt_together_close(&s->together);
     for (size_t i = s->slot_count; i-- > 0;) {
-        takt_generator_destroy(s->slots[i].draft);
+        takt_generator_destroy(i < s->draft_count ? s->slots[i].draft : NULL);
         takt_generator_destroy(s->slots[i].g);
     }
     takt_mem_put(ctx, s->slots, slots * sizeof *s->slots);

@@ -26,12 +26,17 @@ def written(server, asks):
 def main():
     with Server(TINY, "-c", "48") as server:
         want = [written(server, [ask])[0] for ask in ASKS]
+        one = metric(server, "kv_cache_bytes")
         expect(metric(server, "draft_tokens_total") == 0, "it guesses without being told")
     for flags in (["--lookup"], ["-md", TINY, "--draft", "4"],
                   ["-md", TINY, "--lookup", "--draft-p-min", "0.01"]):
         for parallel in ("1", "3"):
             with Server(TINY, "-c", "48", "--parallel", parallel, *flags) as server:
                 alone = [written(server, [ask])[0] for ask in ASKS]
+                # One draft follows whichever text is alone.
+                caches = metric(server, "kv_cache_bytes")
+                drafts = 1 if "-md" in flags else 0
+                expect(caches == one * (int(parallel) + drafts), f"{caches} of {one}, {flags}")
                 expect(alone == want, f"{flags}, {parallel}: {alone}, not {want}")
                 right = metric(server, "draft_tokens_accepted_total")
                 expect(0 < right <= metric(server, "draft_tokens_total"), f"{flags}: {right}")
