@@ -1,8 +1,8 @@
 /* datalog.h - Soufflé's plain Datalog as a text with rules.
  *
  * Supported: .decl, .type of symbols and numbers, .input, .output, .printsize, facts, rules of
- * atoms, negated atoms, comparisons, arithmetic, `,` and `;`. Everything else is refused with its
- * line.
+ * atoms, negated atoms, comparisons, arithmetic, min and max, `,` and `;`. Everything else is
+ * refused with its line.
  */
 #ifndef TAKT_LOGIC_DATALOG_H
 #define TAKT_LOGIC_DATALOG_H
@@ -31,6 +31,7 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_BOTH,
     TAKT_DLOG_EITHER,
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
+    TAKT_DLOG_MOST,  /* a is the least or most `text` of those that b allows; only while reading */
 } takt_dlog_kind;
 
 /* Limits on the operators of a clause and of one term: those of the parser of rules. */

@@ -3,7 +3,7 @@
 
 /* ---- terms ---- */
 
-static takt_dlog_node *node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
+takt_dlog_node *takt_dlog_node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
 {
     const size_t size = sizeof(takt_dlog_node) + (size_t)terms * sizeof(takt_dlog_node *);
     takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, size) : NULL;
@@ -17,11 +17,10 @@ static takt_dlog_node *node_of(takt_dlog_reader *r, takt_dlog_kind kind, int ter
 
 static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
 {
-    return node_of(r, kind, 0);
+    return takt_dlog_node_of(r, kind, 0);
 }
 
-/* An inner node; the number of inner nodes is limited, and with it their depth. */
-static takt_dlog_node *above(takt_dlog_reader *r, takt_dlog_kind kind)
+takt_dlog_node *takt_dlog_above(takt_dlog_reader *r, takt_dlog_kind kind)
 {
     if (++r->signs > TAKT_DLOG_MOST_SIGNS)
         return takt_dlog_wrong(r, "a clause of more than 128 signs");
@@ -86,7 +85,7 @@ static takt_dlog_node *sum(takt_dlog_reader *r, int level)
     for (int i = 0; i < 3 && left != NULL && r->status == TAKT_OK; i++) {
         if (!takt_dlog_at(r, signs[level][i]))
             continue;
-        takt_dlog_node *both = above(r, TAKT_DLOG_SUM);
+        takt_dlog_node *both = takt_dlog_above(r, TAKT_DLOG_SUM);
         takt_dlog_advance(r);
         if (both == NULL)
             return NULL;
@@ -118,7 +117,7 @@ static takt_dlog_relation *relation(takt_dlog_reader *r, takt_span word)
 static takt_dlog_node *atom(takt_dlog_reader *r, takt_span word)
 {
     takt_dlog_relation *of = relation(r, word);
-    takt_dlog_node *n = of != NULL ? node_of(r, TAKT_DLOG_ATOM, of->arity) : NULL;
+    takt_dlog_node *n = of != NULL ? takt_dlog_node_of(r, TAKT_DLOG_ATOM, of->arity) : NULL;
     if (n == NULL || !takt_dlog_need(r, "("))
         return NULL;
     n->relation = of;
@@ -145,6 +144,8 @@ static takt_dlog_node *compare(takt_dlog_reader *r)
     for (size_t i = 0; n != NULL && left != NULL && i < sizeof signs / sizeof *signs; i++) {
         if (!takt_dlog_take(r, signs[i][0]))
             continue;
+        if (i == 0 && takt_dlog_at_most(r))
+            return takt_dlog_most(r, left);
         n->op = signs[i][1];
         n->a = left;
         return (n->b = term(r)) != NULL ? n : NULL;
@@ -158,7 +159,7 @@ static takt_dlog_node *literal(takt_dlog_reader *r)
 {
     takt_dlog_node *n;
     if (takt_dlog_at(r, "!")) {
-        n = above(r, TAKT_DLOG_NOT);
+        n = takt_dlog_above(r, TAKT_DLOG_NOT);
         takt_dlog_advance(r);
         return n != NULL && (n->a = literal(r)) != NULL ? n : NULL;
     }
@@ -183,7 +184,7 @@ static takt_dlog_node *join(takt_dlog_reader *r, takt_dlog_kind kind)
     const char *sign = kind == TAKT_DLOG_BOTH ? "," : ";";
     takt_dlog_node *left = kind == TAKT_DLOG_BOTH ? literal(r) : join(r, TAKT_DLOG_BOTH);
     while (left != NULL && takt_dlog_at(r, sign)) {
-        takt_dlog_node *both = above(r, kind);
+        takt_dlog_node *both = takt_dlog_above(r, kind);
         takt_dlog_advance(r);
         if (both == NULL)
             return NULL;
@@ -202,7 +203,27 @@ static takt_dlog_node *body(takt_dlog_reader *r)
     return n;
 }
 
+takt_dlog_node *takt_dlog_braces(takt_dlog_reader *r)
+{
+    if (!takt_dlog_take(r, "{"))
+        return literal(r);
+    takt_dlog_node *n = body(r);
+    return takt_dlog_need(r, "}") ? n : NULL;
+}
+
 /* ---- statements ---- */
+
+void takt_dlog_add_clause(takt_dlog_reader *r, takt_dlog_node *head, takt_dlog_node *body)
+{
+    takt_dlog_clause *c = r->status == TAKT_OK ? takt_dlog_room(r, sizeof *c) : NULL;
+    if (c == NULL)
+        return;
+    c->head = head;
+    c->body = body;
+    *(body != NULL ? &head->relation->has_rules : &head->relation->has_facts) = true;
+    *r->p->last_clause = c;
+    r->p->last_clause = &c->next;
+}
 
 static void clause(takt_dlog_reader *r)
 {
@@ -219,16 +240,10 @@ static void clause(takt_dlog_reader *r)
         rest = body(r);
     if (!takt_dlog_need(r, "."))
         return;
-    for (int i = 0; i < count && r->status == TAKT_OK; i++) {
-        takt_dlog_clause *c = takt_dlog_room(r, sizeof *c);
-        if (c == NULL)
-            return;
-        c->head = heads[i];
-        c->body = rest;
-        *(rest != NULL ? &heads[i]->relation->has_rules : &heads[i]->relation->has_facts) = true;
-        *r->p->last_clause = c;
-        r->p->last_clause = &c->next;
-    }
+    const takt_dlog_scope scope = {heads, count, rest};
+    rest = takt_dlog_without_most(r, rest, &scope);
+    for (int i = 0; i < count && r->status == TAKT_OK; i++)
+        takt_dlog_add_clause(r, heads[i], rest);
 }
 
 /* ---- relations ---- */

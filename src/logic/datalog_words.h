@@ -12,6 +12,8 @@ typedef struct takt_dlog_reader {
     int line, depth;
     int stage;             /* TAKT_DLOG_TYPES, ...: names may be used before they are declared */
     int signs, term_signs; /* so far, of the clause and of the term */
+    bool in_most;          /* inside of min or max */
+    int made;              /* relations that stand for them */
     takt_span word;        /* the current token; for a string, the text between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
     takt_status status;
@@ -37,6 +39,30 @@ int64_t takt_dlog_digits(takt_span word);
  * same without. Other pragmas are refused. */
 void takt_dlog_skip_hints(takt_dlog_reader *r);
 void takt_dlog_skip_pragma(takt_dlog_reader *r);
+/* A node of the current line and word, with room for terms; NULL after an error. The second is one
+ * that has others below it: their number is limited, and with it their depth. */
+takt_dlog_node *takt_dlog_node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms);
+takt_dlog_node *takt_dlog_above(takt_dlog_reader *r, takt_dlog_kind kind);
+/* { body }, or one literal. */
+takt_dlog_node *takt_dlog_braces(takt_dlog_reader *r);
+/* Adds a clause, unless something failed; without a body a fact. */
+void takt_dlog_add_clause(takt_dlog_reader *r, takt_dlog_node *head, takt_dlog_node *body);
+
+/* ---- datalog_most.c ---- */
+
+/* Whether `min x : ...` or max begins here; what it is after `result =`. */
+bool takt_dlog_at_most(const takt_dlog_reader *r);
+takt_dlog_node *takt_dlog_most(takt_dlog_reader *r, takt_dlog_node *result);
+/* The rest of a clause, for its variables. */
+typedef struct takt_dlog_scope {
+    takt_dlog_node *const *heads;
+    int count;
+    const takt_dlog_node *body;
+} takt_dlog_scope;
+/* The body with ordinary atoms instead of min and max, for which it adds clauses; NULL: refused. */
+takt_dlog_node *takt_dlog_without_most(takt_dlog_reader *r, takt_dlog_node *n,
+                                       const takt_dlog_scope *scope);
+
 /* Parses what follows `.type`; says whether a type is of symbols, not numbers (datalog_types.c). */
 void takt_dlog_declare_type(takt_dlog_reader *r);
 bool takt_dlog_is_symbol(takt_dlog_reader *r, takt_span word);

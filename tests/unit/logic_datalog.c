@@ -80,68 +80,84 @@ static void writes(void)
 #define Q ".decl q(x: number) "
 #define P ".decl p(x: number) "
 #define S ".decl s(x: symbol) "
+#define AGG ".decl s(x: symbol, h: number) .decl t(x: symbol, n: number)\n"
 
 static const struct {
     const char *text, *says;
-} wrong[] = {{".decl a(x: number)\na(n) :- n = count : { a(_) }.", "m.dl:2: functors"},
-             {".comp A { }", "m.dl:1: directives"},
-             {".decl a(x: number)\n\na(x + 1) :- a(x).", "m.dl:3: a head that makes"},
-             {".decl a(x: symbol)\na(\"b).", "m.dl:2: a string"},
-             {"a(1).", "m.dl:1: there is no .decl of: a"},
-             {".type A = A | A\n.decl a(x: A)", "m.dl:2: no type of symbols or numbers: A"},
-             {".type A = number | symbol\n.decl a(x: A)", "m.dl:2: no type"},
-             {".type A = B { }", "m.dl:1: only types"},
-             {Q P "\np(x) :- q(x), y < 3.", "m.dl:2: a variable that no atom binds: y"},
-             {Q P "\np(x) :- q(x), !q(y).", "m.dl:2: a variable that no atom binds: y"},
-             {Q P "\np(y) :- q(x).", "m.dl:2: a variable that no atom binds: y"},
-             {Q P "\np(x) :- x = y, y = x.", "m.dl:2: a variable that no atom binds: x"},
-             {Q P "\np(x) :- (q(x) ; q(y)), q(1).", "m.dl:2: a variable that no atom binds: x"},
-             {".decl a(x: float)", "m.dl:1: no type"},
-             {".decl a(x: number)\na(-1).", "m.dl:2: terms"},
-             {Q "\nq(0x).", "m.dl:2: only numbers"},
-             {Q "\nq(0b12).", "m.dl:2: only numbers"},
-             {Q "\nq(0x1g).", "m.dl:2: only numbers"},
-             {Q "\nq(0xffffffff).", "m.dl:2: only numbers"},
-             {".decl a(x: number)\na(\"b\").", "m.dl:2: a fact"},
-             {".decl a(x: number)\na(1, 2).", "m.dl:2: more arguments"},
-             {Q "\n.decl q(x: number)", "m.dl:2: a second .decl of: q"},
-             {".type A <: symbol\n.type A <: number", "m.dl:2: a second .type of: A"},
-             {Q ".decl q_facts(x: number)", "m.dl:1: the rules need this name"},
-             {Q ".decl q_size(x: number)", "m.dl:1: the rules need this name"},
-             {".decl in(x: number)\n.decl in_(x: number)", "m.dl:2: the rules need this name"},
-             {".decl a?(x: number)\n.decl a_(x: number)", "m.dl:2: the rules need this name"},
-             {Q P "\np(arg_1) :- q(arg_1).", "m.dl:2: the rules need this name"},
-             {Q P "\np(x) :- q(x), q(any_0).", "m.dl:2: the rules need this name"},
-             {Q P "\np(x?) :- q(x?), q(x_).", "m.dl:2: the rules need this name"},
-             {Q P "\np(?) :- q(?).", "m.dl:2: the rules need this name"},
-             {Q P "\nq(5). p(y) :- q(x), y = x + 1.", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(y) :- q(x), x + 1 = y.", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(y) :- y = 2 + 3.", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(y) :- q(x), (q(y) ; y = x + 1).", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(y) :- q(x), !q(y), y = x + 1.", "m.dl:2: a variable that no atom binds: y"},
-             {Q P "\np(x) :- q(x + 1).", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(x) :- q(x), !q(y + 1).", "m.dl:2: arithmetic on a variable"},
-             {Q P "\np(x) :- q(x), x < _ + 1.", "m.dl:2: _ stands"},
-             {Q P "\np(x) :- q(x), x % 2 = 0.", "m.dl:2: only numbers are divided"},
-             {Q P "\np(x) :- q(x), 7 / x = 0.", "m.dl:2: only numbers are divided"},
-             {Q P "\np(x) :- q(x), 7 / 0 = x.", "m.dl:2: only numbers are divided"},
-             {Q "\n.input q(delimiter=\",\")", "m.dl:2: options are IO and filename"},
-             {Q "\n.output q(headers=true)", "m.dl:2: options are IO and filename"},
-             {Q "\n.input q(IO=sqlite)", "m.dl:2: facts come from files"},
-             {Q "\n.input q(filename=)", "m.dl:2: a string is wanted"},
-             {Q ".input q(filename=\"1\n\")", "m.dl:1: a string without"},
-             {Q ".input q(filename=\"1x\")", "1x:1: only numbers"},
-             {Q ".input q(filename=\"9999999999\")", "9999999999:1: only numbers"},
-             {S ".input s(filename=\"a,b\")", "a,b:1: a comma"},
-             {S ".input s(filename=\"#a\")", "#a:1: a line of facts that begins"},
-             {S ".input s(filename=\"\xff\")", ":1: a symbol is not UTF-8"},
-             {S "\ns(\"a,b\").", "m.dl:2: a comma"},
-             {S "\ns(\"#a\").", "m.dl:2: a line of facts that begins"},
-             {S "\ns(\"\").", "m.dl:2: an empty symbol"},
-             {".decl t(x: symbol, y: number) .input t(filename=\"t\")", "t:1: fewer columns"},
-             {S "\n.pragma \"legacy\"", "m.dl:2: this .pragma is not read: legacy"},
-             {S "\n.pragma 3", "m.dl:2: this .pragma is not read"},
-             {"", "m.dl:1: the text declares"}};
+} wrong[] = {
+    {".decl a(x: number)\na(n) :- n = count : { a(_) }.", "m.dl:2: functors"},
+    {AGG "t(a, n) :- n = max h : { s(a, h) }.", "m.dl:2: a witness of min or max"},
+    {AGG "t(a, n) :- s(a, _), n = max a : { s(a, _) }.", "m.dl:2: min and max are of"},
+    {AGG "t(a, n) :- s(a, _), n = max b : { s(a, h) }.", "m.dl:2: min and max are of"},
+    {AGG "t(a, n) :- s(a, n), n = min n : s(a, n).", "m.dl:2: a variable of min or max"},
+    {AGG "t(a, n) :- s(a, n), n = min h : { s(_, h), h < n }.", "m.dl:2: a variable of"},
+    {AGG "t(a, n) :- s(a, k), n = min h : { s(_, h), h < k }.", "no atom of the aggregate"},
+    {AGG "t(a, n) :- s(a, n), (n = min h : s(a, h) ; n = 3).", "m.dl:2: min and max stand"},
+    {AGG "t(a, n) :- s(a, n), !(n = min h : s(a, h)).", "m.dl:2: min and max stand"},
+    {AGG "t(a, n) :- s(a, n), 3 = min h : s(a, h).", "m.dl:2: min and max are the value"},
+    {AGG "t(a, n) :- s(a, n), n = min h : { s(a, h), h = min k : s(a, k) }.",
+     "m.dl:2: min and max are the value"},
+    {AGG "t(a, n) :- s(a, n), n = min h + 1 : s(a, h).", "m.dl:2: min and max are of one"},
+    {AGG "t(a, n) :- s(a, n), n = max(n, 1).", "m.dl:2: functors"},
+    {AGG "t(a, n) :- s(a, n), n = max h : { s(a, h).", "m.dl:2: here stands no }"},
+    {".comp A { }", "m.dl:1: directives"},
+    {".decl a(x: number)\n\na(x + 1) :- a(x).", "m.dl:3: a head that makes"},
+    {".decl a(x: symbol)\na(\"b).", "m.dl:2: a string"},
+    {"a(1).", "m.dl:1: there is no .decl of: a"},
+    {".type A = A | A\n.decl a(x: A)", "m.dl:2: no type of symbols or numbers: A"},
+    {".type A = number | symbol\n.decl a(x: A)", "m.dl:2: no type"},
+    {".type A = B { }", "m.dl:1: only types"},
+    {Q P "\np(x) :- q(x), y < 3.", "m.dl:2: a variable that no atom binds: y"},
+    {Q P "\np(x) :- q(x), !q(y).", "m.dl:2: a variable that no atom binds: y"},
+    {Q P "\np(y) :- q(x).", "m.dl:2: a variable that no atom binds: y"},
+    {Q P "\np(x) :- x = y, y = x.", "m.dl:2: a variable that no atom binds: x"},
+    {Q P "\np(x) :- (q(x) ; q(y)), q(1).", "m.dl:2: a variable that no atom binds: x"},
+    {".decl a(x: float)", "m.dl:1: no type"},
+    {".decl a(x: number)\na(-1).", "m.dl:2: terms"},
+    {Q "\nq(0x).", "m.dl:2: only numbers"},
+    {Q "\nq(0b12).", "m.dl:2: only numbers"},
+    {Q "\nq(0x1g).", "m.dl:2: only numbers"},
+    {Q "\nq(0xffffffff).", "m.dl:2: only numbers"},
+    {".decl a(x: number)\na(\"b\").", "m.dl:2: a fact"},
+    {".decl a(x: number)\na(1, 2).", "m.dl:2: more arguments"},
+    {Q "\n.decl q(x: number)", "m.dl:2: a second .decl of: q"},
+    {".type A <: symbol\n.type A <: number", "m.dl:2: a second .type of: A"},
+    {Q ".decl q_facts(x: number)", "m.dl:1: the rules need this name"},
+    {Q ".decl q_size(x: number)", "m.dl:1: the rules need this name"},
+    {".decl in(x: number)\n.decl in_(x: number)", "m.dl:2: the rules need this name"},
+    {".decl a?(x: number)\n.decl a_(x: number)", "m.dl:2: the rules need this name"},
+    {Q P "\np(arg_1) :- q(arg_1).", "m.dl:2: the rules need this name"},
+    {Q P "\np(x) :- q(x), q(any_0).", "m.dl:2: the rules need this name"},
+    {Q P "\np(x?) :- q(x?), q(x_).", "m.dl:2: the rules need this name"},
+    {Q P "\np(?) :- q(?).", "m.dl:2: the rules need this name"},
+    {Q P "\nq(5). p(y) :- q(x), y = x + 1.", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(y) :- q(x), x + 1 = y.", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(y) :- y = 2 + 3.", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(y) :- q(x), (q(y) ; y = x + 1).", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(y) :- q(x), !q(y), y = x + 1.", "m.dl:2: a variable that no atom binds: y"},
+    {Q P "\np(x) :- q(x + 1).", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(x) :- q(x), !q(y + 1).", "m.dl:2: arithmetic on a variable"},
+    {Q P "\np(x) :- q(x), x < _ + 1.", "m.dl:2: _ stands"},
+    {Q P "\np(x) :- q(x), x % 2 = 0.", "m.dl:2: only numbers are divided"},
+    {Q P "\np(x) :- q(x), 7 / x = 0.", "m.dl:2: only numbers are divided"},
+    {Q P "\np(x) :- q(x), 7 / 0 = x.", "m.dl:2: only numbers are divided"},
+    {Q "\n.input q(delimiter=\",\")", "m.dl:2: options are IO and filename"},
+    {Q "\n.output q(headers=true)", "m.dl:2: options are IO and filename"},
+    {Q "\n.input q(IO=sqlite)", "m.dl:2: facts come from files"},
+    {Q "\n.input q(filename=)", "m.dl:2: a string is wanted"},
+    {Q ".input q(filename=\"1\n\")", "m.dl:1: a string without"},
+    {Q ".input q(filename=\"1x\")", "1x:1: only numbers"},
+    {Q ".input q(filename=\"9999999999\")", "9999999999:1: only numbers"},
+    {S ".input s(filename=\"a,b\")", "a,b:1: a comma"},
+    {S ".input s(filename=\"#a\")", "#a:1: a line of facts that begins"},
+    {S ".input s(filename=\"\xff\")", ":1: a symbol is not UTF-8"},
+    {S "\ns(\"a,b\").", "m.dl:2: a comma"},
+    {S "\ns(\"#a\").", "m.dl:2: a line of facts that begins"},
+    {S "\ns(\"\").", "m.dl:2: an empty symbol"},
+    {".decl t(x: symbol, y: number) .input t(filename=\"t\")", "t:1: fewer columns"},
+    {S "\n.pragma \"legacy\"", "m.dl:2: this .pragma is not read: legacy"},
+    {S "\n.pragma 3", "m.dl:2: this .pragma is not read"},
+    {"", "m.dl:1: the text declares"}};
 
 static void refuses(void)
 {
@@ -156,6 +172,32 @@ static void refuses(void)
                "%s: %s", wrong[i].text, takt_last_error(ctx));
         takt_text_deinit(&out);
     }
+    takt_ctx_destroy(ctx);
+}
+
+/* min and max become rules; names of the program are not taken. */
+static void writes_most(void)
+{
+    static const char text[] = AGG ".decl max_of_1(x: number)\n.output t\n"
+                                   "s(\"a\", 1). max_of_1(1).\n"
+                                   "t(h_, n) :- s(h_, _), n = max h : { s(h_, h), max_of_1(k) }.\n";
+    static const char rules[] =
+        "  rule max_of_2(h_: symbol, h: number) = exists k: (s(h_, h) and max_of_1(k))\n"
+        "  rule max_of_3(h_: symbol, h: number) = exists h__: (max_of_2(h_, h) and "
+        "(max_of_2(h_, h__) and h__ > h))\n"
+        "  rule t(h_: symbol, n: number) = ((exists any_0: s(h_, any_0)) and (max_of_2(h_, n) and "
+        "not (max_of_3(h_, n))))\n";
+    takt_ctx *ctx;
+    takt_text out;
+    char copy[sizeof text];
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_text_init(&out, ctx);
+    EXPECT_OK(ctx, translate(ctx, text, &out));
+    EXPECT(strstr(takt_text_get(&out), rules) != NULL, "%s", takt_text_get(&out));
+    takt_text_deinit(&out);
+    memcpy(copy, text, sizeof text);
+    const takt_sweep_report r = takt_sweep(scarce, copy, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.operations > 3, "%s", r.message);
     takt_ctx_destroy(ctx);
 }
 
@@ -284,4 +326,4 @@ static void reads_many(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(writes, refuses, refuses_files, refuses_chains, accepts, reads_many)
+TEST_MAIN(writes, writes_most, refuses, refuses_files, refuses_chains, accepts, reads_many)

@@ -146,7 +146,7 @@ static void same_rows(void)
         "2 1 : 2 ; 0(a, b) <- 1(b), 2(a, b) ; 0(a, b) <- 2(b, a) ; 1(b) <- 0(a, b), a < b",
         /* no recursion */
         "2 : 2 ; 0(a, b) <- 1(a, b), 1(b, c), 1(c, a)", "1 : 2 ; 0(a) <- 1(a, b), 1(b, 0)",
-        /* the same with numbers that are hashed, and so many that threads share the indexes */
+        /* the same with hashed numbers, enough rows for threads to share the indexes */
         "2 : 2 ; 0(a, b) <- 1(a, b), 1(b, c), 1(c, a)"};
     enum { TEXTS = sizeof texts / sizeof *texts };
     static facts f;
