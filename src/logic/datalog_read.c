@@ -1,32 +1,13 @@
 /* datalog_read.c - the text of a Datalog program as clauses. */
+#include <string.h>
+
 #include "logic/datalog_words.h"
 
 /* ---- terms ---- */
 
-takt_dlog_node *takt_dlog_node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
-{
-    const size_t size = sizeof(takt_dlog_node) + (size_t)terms * sizeof(takt_dlog_node *);
-    takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, size) : NULL;
-    if (n != NULL) {
-        n->kind = kind;
-        n->line = r->line;
-        n->text = r->word;
-    }
-    return n;
-}
-
 static takt_dlog_node *node(takt_dlog_reader *r, takt_dlog_kind kind)
 {
     return takt_dlog_node_of(r, kind, 0);
-}
-
-takt_dlog_node *takt_dlog_above(takt_dlog_reader *r, takt_dlog_kind kind)
-{
-    if (++r->signs > TAKT_DLOG_MOST_SIGNS)
-        return takt_dlog_wrong(r, "a clause of more than 128 signs");
-    if (kind == TAKT_DLOG_SUM && ++r->term_signs > TAKT_DLOG_TERM_SIGNS)
-        return takt_dlog_wrong(r, "a term of more than 48 signs");
-    return node(r, kind);
 }
 
 static takt_dlog_node *number(takt_dlog_reader *r)
@@ -260,40 +241,55 @@ static void skip_brackets(takt_dlog_reader *r)
 
 static void skip_decl(takt_dlog_reader *r)
 {
-    (void)takt_dlog_word(r);
+    do
+        (void)takt_dlog_word(r);
+    while (takt_dlog_take(r, ","));
     skip_brackets(r);
     takt_dlog_skip_hints(r);
 }
 
-static void declare(takt_dlog_reader *r)
+static takt_dlog_relation *declare_name(takt_dlog_reader *r)
 {
     takt_dlog_relation *of = takt_dlog_room(r, sizeof *of);
     if (of == NULL)
-        return;
+        return NULL;
     of->line = r->line;
     of->name = takt_dlog_word(r);
     if (r->status == TAKT_OK && takt_dlog_find(&r->p->names, of->name) != NULL)
         r->status = takt_dlog_refuse(r->p, of->line, "a second .decl of", of->name);
     if (r->status == TAKT_OK)
         r->status = takt_dlog_written(r->p, of->name, &of->written);
+    if (r->status == TAKT_OK)
+        r->status = takt_dlog_name(r->p, &r->p->names, of->name, of);
+    *r->p->last_relation = of;
+    r->p->last_relation = &of->next;
+    return of;
+}
+
+/* Several names may share what follows them. */
+static void declare(takt_dlog_reader *r)
+{
+    takt_dlog_relation *const first = declare_name(r);
+    while (first != NULL && takt_dlog_take(r, ","))
+        (void)declare_name(r);
     takt_dlog_need(r, "(");
     while (r->status == TAKT_OK && !takt_dlog_at(r, ")")) {
-        if (of->arity == TAKT_DLOG_MOST_TERMS) {
+        if (first->arity == TAKT_DLOG_MOST_TERMS) {
             takt_dlog_wrong(r, "more than 16 arguments");
             return;
         }
         (void)takt_dlog_word(r);
         takt_dlog_need(r, ":");
-        of->is_symbol[of->arity++] = takt_dlog_is_symbol(r, takt_dlog_word(r));
+        first->is_symbol[first->arity++] = takt_dlog_is_symbol(r, takt_dlog_word(r));
         if (!takt_dlog_at(r, ")"))
             takt_dlog_need(r, ",");
     }
     takt_dlog_advance(r);
     takt_dlog_skip_hints(r);
-    if (r->status == TAKT_OK)
-        r->status = takt_dlog_name(r->p, &r->p->names, of->name, of);
-    *r->p->last_relation = of;
-    r->p->last_relation = &of->next;
+    for (takt_dlog_relation *of = first; r->status == TAKT_OK && of != NULL; of = of->next) {
+        of->arity = first->arity;
+        memcpy(of->is_symbol, first->is_symbol, sizeof of->is_symbol);
+    }
 }
 
 /* IO=file or filename="x.facts"; other options would change what is read. */

@@ -231,3 +231,26 @@ void takt_dlog_skip_pragma(takt_dlog_reader *r)
     if (r->kind == TAKT_DLOG_QUOTED)
         takt_dlog_advance(r);
 }
+
+/* ---- nodes ---- */
+
+takt_dlog_node *takt_dlog_node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms)
+{
+    const size_t size = sizeof(takt_dlog_node) + (size_t)terms * sizeof(takt_dlog_node *);
+    takt_dlog_node *n = r->status == TAKT_OK ? takt_dlog_room(r, size) : NULL;
+    if (n != NULL) {
+        n->kind = kind;
+        n->line = r->line;
+        n->text = r->word;
+    }
+    return n;
+}
+
+takt_dlog_node *takt_dlog_above(takt_dlog_reader *r, takt_dlog_kind kind)
+{
+    if (++r->signs > TAKT_DLOG_MOST_SIGNS)
+        return takt_dlog_wrong(r, "a clause of more than 128 signs");
+    if (kind == TAKT_DLOG_SUM && ++r->term_signs > TAKT_DLOG_TERM_SIGNS)
+        return takt_dlog_wrong(r, "a term of more than 48 signs");
+    return takt_dlog_node_of(r, kind, 0);
+}

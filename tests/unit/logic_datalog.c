@@ -121,6 +121,8 @@ static const struct {
     {".decl a(x: number)\na(\"b\").", "m.dl:2: a fact"},
     {".decl a(x: number)\na(1, 2).", "m.dl:2: more arguments"},
     {Q "\n.decl q(x: number)", "m.dl:2: a second .decl of: q"},
+    {Q "\n.decl p, p(x: number)", "m.dl:2: a second .decl of: p"},
+    {Q "\n.decl p, (x: number)", "m.dl:2: a name is wanted here"},
     {".type A <: symbol\n.type A <: number", "m.dl:2: a second .type of: A"},
     {Q ".decl q_facts(x: number)", "m.dl:1: the rules need this name"},
     {Q ".decl q_size(x: number)", "m.dl:1: the rules need this name"},
@@ -178,7 +180,7 @@ static void refuses(void)
 /* min and max become rules; names of the program are not taken. */
 static void writes_most(void)
 {
-    static const char text[] = AGG ".decl max_of_1(x: number)\n.output t\n"
+    static const char text[] = AGG ".decl max_of_1, other(x: number)\n.output t, other\n"
                                    "s(\"a\", 1). max_of_1(1).\n"
                                    "t(h_, n) :- s(h_, _), n = max h : { s(h_, h), max_of_1(k) }.\n";
     static const char rules[] =
