@@ -50,7 +50,7 @@ static void pack(takt_check *c, const takt_kernel *reference, size_t n, int roun
     check_case(c, "pack and unpack %zu", n);
     uint8_t *x = check_place(c, A, n, where);
     for (size_t i = 0; i < n; i++)
-        x[i] = (uint8_t)(check_below(c, 3) == 0);
+        x[i] = check_below(c, 3) == 0 ? (uint8_t)(1 + i % 255) : 0; /* any but 0 is true */
     p.x = x;
     uint64_t *want = check_place(c, WANT, words * sizeof *want, CHECK_AT_END);
     p.c = want;
