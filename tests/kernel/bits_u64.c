@@ -62,6 +62,8 @@ static void pack(takt_check *c, const takt_kernel *reference, size_t n, int roun
     p = (takt_bits_u64){.job = TAKT_BITS_UNPACK, .k = n, .a = got};
     p.y = check_place(c, RESULT, n, where);
     CHECK_CALL(c, takt_kernel_as_bits_u64(c->kernel)(&p));
+    for (size_t i = 0; i < n; i++)
+        x[i] = x[i] != 0;
     check_same_bytes(c, p.y, x, n);
     for (int slot = A; slot <= RESULT; slot++)
         check_intact(c, slot);
