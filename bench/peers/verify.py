@@ -6,7 +6,10 @@ otherwise its rows are skipped and counted. The property is the box with a claus
 proves, because `alpha` ends as soon as everything is proved. `reached` says whether a row keeps its
 bars: width at most 1.01 times the stored one, milliseconds, the smallest of
 three runs, and 2.5 times auto_LiRPA's speed where it runs. A second table has the seconds of proofs
-and of their checks (--check), which are to take no longer."""
+and of their checks (--check), which are to take no longer. A third has what clauses cost in a run,
+at most 2 %, the model with them and without them in turn (`takt benchmark compare`), and what the
+intervals of all values of ResNet-50 cost (`takt check`), at most 4 runs. Models have random
+weights; MiniLM is its shape, six layers of 384 with a table of 30,522."""
 import gzip
 import json
 import os
@@ -33,6 +36,21 @@ MEASURED = {("eran/nets/ffnnSIGMOID__Point_6x200.onnx", "CROWN"): 8.6142,
 CHECKED = [("acasxu/ACASXU_run2a_1_7_batch_2000.onnx", "acasxu/prop_2.vnnlib"),
            ("acasxu/ACASXU_run2a_1_9_batch_2000.onnx", "acasxu/prop_2.vnnlib"),
            ("acasxu/ACASXU_run2a_1_1_batch_2000.onnx", "acasxu/prop_3.vnnlib")]
+MINILM = """model minilm(ids: i64[1, 128]) -> f32[1, 384] seed=3 {
+  h = layer_norm(embedding(ids, 30522, 384))
+  repeat 6 {
+    h = transformer_block(h, heads=12, hidden=1536, norm_first=false)
+  }
+  return reduce_mean(h, axes=[1])
+}
+"""
+RESULT = "  {y} = {value}\n  ensure finite({y})\n  return {y}"
+SUMS_TO_1 = "  p = {value}\n  ensure abs(reduce_sum(p, axes=[-1]) - 1) <= 1e-5\n  return p"
+# Name, text or file, size of the batch, and what the last line becomes.
+CLAUSES = [("ResNet-50", "bench/models/resnet50.takt", 1, "  return class = ", RESULT),
+           ("MiniLM", MINILM, None, "  return ", RESULT),
+           ("MLP, batch 32", "examples/mlp.takt", 32, "  return ", SUMS_TO_1)]
+MOST_CLAUSES, MOST_RUNS = 1.02, 4
 METHODS = (("ibp", "IBP"), ("crown", "CROWN"), ("alpha", "CROWN-Optimized"))
 
 
@@ -120,6 +138,49 @@ def checks():
                   f"{'yes' if checked <= made else 'NO'}", flush=True)
 
 
+def tool_json(*arguments):
+    run = subprocess.run([TOOL, *arguments, "--threads", "1", "--json"], capture_output=True,
+                         text=True, check=False)
+    if run.stdout[:1] != "{":
+        sys.exit(f"takt {' '.join(arguments)}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def with_clauses(text, last, becomes):
+    """The model with clauses about its result."""
+    lines = text.split("\n")
+    at = max(i for i, line in enumerate(lines) if line.startswith(last))
+    lines[at] = becomes.format(y="y", value=lines[at][len(last):])
+    return "\n".join(lines).replace("(class: f32[batch, 1000])", "f32[batch, 1000]")
+
+
+def costs():
+    """What clauses cost in a run, and what intervals cost, both in runs without them."""
+    print(f"{'model':16} {'what':20} {'run us':>12} {'with it us':>12} {'ratio':>7} {'bar':>5} "
+          f"reached")
+
+    def row(model, what, run, with_it, bar):
+        print(f"{model:16} {what:20} {run:12.1f} {with_it:12.1f} {with_it / run:7.4f} {bar:5} "
+              f"{'yes' if with_it <= bar * run else 'NO'}", flush=True)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text, batch, last, becomes in CLAUSES:
+            if text.endswith(".takt"):
+                with open(os.path.join(ROOT, text), encoding="ascii") as file:
+                    text = file.read()
+            files = [os.path.join(folder, f"{kind}.takt") for kind in ("plain", "clauses")]
+            for path, body in zip(files, (text, with_clauses(text, last, becomes))):
+                with open(path, "w", encoding="ascii") as file:
+                    file.write(body)
+            size = () if batch is None else ("-D", f"batch={batch}")
+            said = tool_json("benchmark", "compare", *files, *size)
+            row(name, "clauses", said["a_us"], said["b_us"], MOST_CLAUSES)
+            if name == "ResNet-50":
+                took = min(tool_json("check", files[0], *size)["bound_seconds"]
+                           for _ in range(ROUNDS))
+                row(name, "intervals", said["a_us"], 1e6 * took, MOST_RUNS)
+
+
 def main():
     if not os.path.isdir(DATA):
         print("verify: skipped, no ../shared/data/vnn")
@@ -148,6 +209,7 @@ def main():
     print(f"{missed} of {len(ROWS) * len(METHODS)} rows below a bar; " +
           (f"{skipped} rows of auto_LiRPA skipped: it is not installed" if skipped else "all ran"))
     checks()
+    costs()
 
 
 if __name__ == "__main__":
