@@ -14,7 +14,7 @@ typedef struct takt_candidate {
     double loss, pull, slope; /* its coefficient in the row, and the slope below it */
 } takt_candidate;
 
-enum { TAKT_BRANCH_TRIED = 4 };
+enum { TAKT_BRANCH_TRIED = 8 };
 
 typedef struct takt_branch {
     takt_candidate at[TAKT_BRANCH_TRIED]; /* the largest loss first */
