@@ -1,9 +1,9 @@
 /* integer_lines.c - convolutions of bytes whose patches are copied from an image with its border.
  *
- * A task copies the lines of x that its outputs need, with the zero point around them: then every
- * line of a window is one run of bytes, or one for each tap if it is dilated, and no border has to
- * be checked. Where windows have one line and outputs too, as in convolutions over time, rows of
- * the product are windows of that line.
+ * A block of outputs copies the lines of x that it needs, with the zero point around them: then
+ * every line of a window is one run of bytes, or one for each tap if it is dilated, and no border
+ * has to be checked. Where windows have one line and outputs too, as in convolutions over time,
+ * rows of the product are windows of that line.
  */
 #include "backend/cpu/conv/integer_lines.h"
 
@@ -11,12 +11,18 @@
 
 #include "backend/cpu/cut.h"
 
-enum { LARGEST = 256 << 10, ROWS = 96, SLACK = 32 };
+enum { LARGEST = 256 << 10, SLACK = 32 };
+enum {
+    ROWS = 96,
+    ROWS_MIN = 24,
+    PATCHES = 8 << 10
+}; /* outputs of a block, and its patches in bytes */
 
 typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
-    size_t lines, line; /* of the image: how many, and their bytes */
+    size_t rows;        /* outputs of a block */
+    size_t lines, line; /* of the image: how many a block needs, and their bytes */
     size_t run, runs;   /* bytes that follow each other in a line of a window, and how many such */
     bool is_direct;     /* one line in and out: no patches */
     takt_cut cut;
@@ -73,8 +79,8 @@ static void fill(const facts *f, const uint8_t *sample, size_t row, size_t end, 
     const takt_conv_shape *s = &f->shape;
     const size_t first = row / s->out[2] * s->stride[1],
                  last = (end - 1) / s->out[2] * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1];
-    for (size_t y = first; y <= last; y++)
-        fill_line(f, sample, y, zero, image + y * f->line);
+    for (size_t y = first; y <= last; y++, image += f->line)
+        fill_line(f, sample, y, zero, image);
 }
 
 /* Copies a few bytes more than n: the next copy overwrites them. */
@@ -103,7 +109,7 @@ static void gather(const facts *f, const uint8_t *image, size_t row, size_t rows
                  below = s->stride[1] * f->line;
     for (size_t r = row; r < row + rows;) {
         const size_t column = r % columns, end = least(columns, column + row + rows - r);
-        const uint8_t *line = image + r / columns * below;
+        const uint8_t *line = image + (r / columns - row / columns) * below;
         r += end - column;
         if (f->runs == 1)
             for (size_t i = column; i < end; i++)
@@ -125,9 +131,10 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
     takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
     if (column == last)
         return;
-    fill(f, x + which * c->x_sample, row, end, takt_integer_a_zero(&f->integer, s, t), image);
+    const int zero = takt_integer_a_zero(&f->integer, s, t);
     for (size_t rows; row < end && !takt_poll_stops(t->poll); row += rows) {
-        rows = f->is_direct ? end - row : least(end - row, ROWS);
+        rows = f->is_direct ? end - row : least(end - row, f->rows);
+        fill(f, x + which * c->x_sample, row, row + rows, zero, image);
         const size_t at = (which * c->positions + row) * c->cout + column;
         const takt_integer_block b = {
             .step = s,
@@ -188,7 +195,7 @@ static void cut_tasks(takt_planner *p, facts *f)
 /* The most for any number of rows that a block may have. */
 static size_t kernel_bytes(const facts *f)
 {
-    const size_t rows = f->is_direct ? f->shape.positions : least(f->shape.positions, ROWS);
+    const size_t rows = f->is_direct ? f->shape.positions : f->rows;
     size_t most = 0;
     for (size_t m = 1; m <= rows; m++) {
         const takt_gemm_i8 g = {.m = m, .n = f->shape.cout, .k = f->shape.k};
@@ -196,6 +203,17 @@ static size_t kernel_bytes(const facts *f)
         most = bytes > most ? bytes : most;
     }
     return takt_cpu_aligned(most);
+}
+
+/* Whole tiles of outputs whose patches stay near, and the lines that as many in a row touch. */
+static void set_block(facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t tile = f->integer.info->rows, fit = PATCHES / s->k;
+    const size_t rows = fit > ROWS ? ROWS : fit < ROWS_MIN ? ROWS_MIN : fit;
+    f->rows = least(s->positions, rows < tile ? tile : rows / tile * tile);
+    const size_t outputs = least(s->out[1], (f->rows + s->out[2] - 2) / s->out[2] + 1);
+    f->lines = (outputs - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
 }
 
 takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,
@@ -206,14 +224,14 @@ takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s
         return TAKT_ERR_MEMORY;
     f->integer = *n;
     f->shape = *s;
-    f->lines = lines_of(s);
+    set_block(f);
     f->line = columns_of(s) * s->cin;
     f->runs = s->dilation[2] == 1 ? 1 : s->kernel[2];
     f->run = s->kernel[2] / f->runs * s->cin;
     f->is_direct = s->kernel[1] == 1 && s->out[1] == 1 && f->runs == 1;
     cut_tasks(p, f);
     f->patches = kernel_bytes(f);
-    const size_t patches = f->is_direct ? 0 : least(s->positions, ROWS) * s->k + SLACK;
+    const size_t patches = f->is_direct ? 0 : f->rows * s->k + SLACK;
     f->image = f->patches + takt_cpu_aligned(patches);
     f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + SLACK);
     p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, s->cout);
