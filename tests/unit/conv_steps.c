@@ -263,6 +263,10 @@ static void chains(void)
          600, true},
         {"model m(x: f32[1, 900, 4]) { return conv(x, 40, 70, stride=90, pad=valid, layout=nhwc) }",
          600, true},
+        {"model m(x: f32[1, 90, 24]) { return conv(x, 33, 5, pad=[2, 2], layout=nhwc, act=relu) }",
+         600, true},
+        {"model m(x: f32[1, 70, 20]) { return conv(x, 40, 9, stride=4, pad=[13, 6], layout=nhwc) }",
+         600, true},
         {"model m(x: f32[2, 900, 4]) { return conv(x, 40, 70, stride=9, pad=valid, layout=nhwc) }",
          600, true},
     };

@@ -1,6 +1,8 @@
 /* product.c - one task of a convolution as a product. */
 #include "backend/cpu/conv/product.h"
 
+#include <string.h>
+
 #include "backend/cpu/conv/patch.h"
 
 /* What one call of the product computes. */
@@ -77,6 +79,23 @@ static const float *widen_rows(const takt_step *s, const takt_task *t, size_t ro
     return to;
 }
 
+/* What rows [first, end) of one line read, with its border. */
+static const float *pad_line(const takt_conv_shape *c, const float *x, size_t first, size_t end,
+                             float *to)
+{
+    const size_t from = first * c->stride[2], width = c->x_at[2];
+    const size_t count = (end - 1 - first) * c->stride[2] + c->kernel[2];
+    const size_t border = c->before[2] > from ? c->before[2] - from : 0;
+    const size_t lead = border < count ? border : count, at = from + lead - c->before[2];
+    const size_t left = at < c->in[2] ? c->in[2] - at : 0;
+    const size_t inside = left < count - lead ? left : count - lead;
+    memset(to, 0, lead * width * sizeof *to);
+    if (inside > 0)
+        memcpy(to + lead * width, x + at * width, inside * width * sizeof *to);
+    memset(to + (lead + inside) * width, 0, (count - lead - inside) * width * sizeof *to);
+    return to;
+}
+
 static const char *packed_weights(const takt_step *s, const takt_task *t)
 {
     const takt_conv_product *f = s->data;
@@ -100,9 +119,11 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const bool rounds = takt_conv_product_rounds(f);
     const size_t step = f->is_direct && !rounds ? end - first : f->rows;
+    const float *line =
+        f->is_padded && first < end ? pad_line(c, x, first, end, patches) : x + first * f->row;
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step) {
         const size_t rows = end - row < step ? end - row : step;
-        const float *direct = x + row * f->row;
+        const float *direct = line + (row - first) * f->row;
         if (f->is_direct && rounds)
             direct = widen_rows(s, t, row, rows, patches);
         for (size_t g = c->groups > 1 ? unit : 0; g < (c->groups > 1 ? last : 1) && unit < last;

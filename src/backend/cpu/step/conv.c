@@ -230,6 +230,12 @@ static size_t most_kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_
     return most;
 }
 
+/* Floats that `rows` patches of one line span. */
+static size_t line_floats(const takt_conv_shape *c, size_t rows)
+{
+    return ((rows - 1) * c->stride[2] + c->kernel[2]) * c->x_at[2];
+}
+
 static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
                                const takt_gemm_f32_info *info)
 {
@@ -242,6 +248,7 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
     size_t patches = 0;
     if (!takt_size_mul(rows, width, &patches) || patches > SIZE_MAX / 16)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
+    patches = f->is_padded ? line_floats(c, m) : patches;
     f->patches = takt_cpu_aligned(kernel);
     f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
     const bool has_tile = !c->is_nhwc || rounds;
@@ -300,16 +307,22 @@ static bool is_plain(takt_planner *p, const takt_conv_product *f)
            !takt_planner_in_prologue(p);
 }
 
-/* One line with channels last, without padding or holes, as frames of a sound are: a patch lies in
- * x as it is, and begins a stride after the one before. */
-static bool has_frames(const takt_conv_shape *c)
+/* One line with channels last, without holes, as frames of a sound are: a patch lies in x as it is,
+ * or in a copy with its border, and begins a stride after the one before. */
+static void find_frames(takt_conv_product *f)
 {
+    const takt_conv_shape *c = &f->shape;
+    f->row = c->x_at[2] * (f->is_direct ? 1 : c->stride[2]);
+    if (f->is_direct || c->dtype != TAKT_F32 || !c->is_nhwc || c->groups != 1 || c->batch != 1 ||
+        c->out[2] == 0 || (c->dilation[2] != 1 && c->kernel[2] != 1))
+        return;
     for (int i = 0; i < 2; i++)
         if (c->in[i] != 1 || c->kernel[i] != 1 || c->before[i] != 0 || c->out[i] != 1)
-            return false;
-    return c->dtype == TAKT_F32 && c->is_nhwc && c->groups == 1 && c->batch == 1 &&
-           (c->dilation[2] == 1 || c->kernel[2] == 1) && c->before[2] == 0 &&
-           (c->out[2] - 1) * c->stride[2] + c->kernel[2] <= c->in[2];
+            return;
+    const bool is_inside =
+        c->before[2] == 0 && (c->out[2] - 1) * c->stride[2] + c->kernel[2] <= c->in[2];
+    f->is_padded = !is_inside && line_floats(c, c->out[2]) <= PATCH_BYTES / sizeof(float);
+    f->is_direct = is_inside || f->is_padded;
 }
 
 static takt_status compile(takt_planner *p)
@@ -332,8 +345,7 @@ static takt_status compile(takt_planner *p)
     f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);
-    f->row = f->shape.x_at[2] * (f->is_direct ? 1 : f->shape.stride[2]);
-    f->is_direct = f->is_direct || has_frames(&f->shape);
+    find_frames(f);
     f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->info = info;
