@@ -169,6 +169,17 @@ def tables():
     empty.refused("TAKT5014", s=(3, 4, 1))
 
 
+def elements():
+    """As many rows of an index as an input says, at most those of what it reads."""
+    case = Case("GatherElements", [node("Expand", ["i", "s"], ["at"]),
+                                   node("GatherElements", ["x", "at"], ["y"], axis=1)],
+                {"x": (F32, (4, 3), wave(12))}, {"s": (I64, (2,))},
+                [tensor("i", [1, 3], I64, ints(2, 0, 1))])
+    for count in (1, 3, 4):
+        case.same(s=(count, 3))
+    case.refused("TAKT5014", s=(5, 3))
+
+
 def dropout():
     case = Case("Dropout", [node("Dropout", ["x", "rate", "on"], ["y"], seed=7)],
                 {"x": (F32, (50, 40), wave(2000))}, {"rate": (F32, ()), "on": (BOOL, ())})
@@ -204,6 +215,7 @@ def main():
     fourier()
     pictures()
     tables()
+    elements()
     dropout()
     rows()
     for failure in failures:

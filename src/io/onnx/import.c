@@ -215,6 +215,7 @@ static takt_status import_model(takt_import *im)
     if (im->main->g->name == NULL)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_import_labels(im));
+    TAKT_TRY(takt_import_bounds(im));
     TAKT_TRY(takt_import_freeze(im->main));
     TAKT_TRY(check_sizes(im));
     return takt_import_parameters(&scope);

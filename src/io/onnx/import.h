@@ -233,6 +233,8 @@ TAKT_MUST_USE takt_status takt_import_check(takt_import *im, takt_graph *g, takt
 TAKT_MUST_USE takt_status takt_import_states(takt_scope *scope);
 /* The slot whose next value is the output `name`, or NULL. */
 const char *takt_import_state_of(takt_import *im, takt_span name);
+/* bounds.c: bounds that follow from what reads a size. */
+TAKT_MUST_USE takt_status takt_import_bounds(takt_import *im);
 /* freeze.c: a clause for each input whose value was folded into the model. */
 TAKT_MUST_USE takt_status takt_import_freeze(takt_room *room);
 const takt_onnx_op *takt_onnx_find(takt_span domain, takt_span name);
