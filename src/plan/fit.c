@@ -8,7 +8,7 @@
 
 /* By default a step that holds much memory may take this much longer, as estimated. */
 static const double cheap = 1.002;
-enum { MUCH = 4 << 20, ROUNDS = 6 };
+enum { MUCH = 64 << 20, ROUNDS = 6 };
 
 typedef struct fitting {
     takt_ctx *ctx;
