@@ -132,7 +132,7 @@ static void multiply_keys(job *j, const float *slopes, size_t first, size_t coun
 /* Whether a result is -0, which a sum with the keys that were left out might not be. */
 static bool has_negative_zero(const job *j, size_t first, size_t count)
 {
-    bool found = false;
+    uint32_t found = 0; /* as wide as a float, so that compilers use vectors */
     for (size_t i = 0; i < count; i++) {
         const float *row = j->dq + (first + i) * j->q_row;
         for (size_t d = 0; d < j->f->a.dim; d++) {
@@ -141,7 +141,7 @@ static bool has_negative_zero(const job *j, size_t first, size_t count)
             found |= bits == UINT32_C(0x80000000);
         }
     }
-    return found;
+    return found != 0;
 }
 
 /* Weights and slopes of `count` queries from `first` on, by the first `seen` keys, and dq. */
