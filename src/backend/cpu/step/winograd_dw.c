@@ -282,13 +282,14 @@ static size_t parts(size_t count, size_t each)
     return count > 0 ? (count + each - 1) / each : 1;
 }
 
-/* Enough blocks for all tasks, each as near to a square as can be. */
-static void cut_blocks(facts *f, size_t tasks)
+/* A block for every thread, each as near to a square as can be. More of them would not pay: a task
+ * transforms its channels of x and of dy for all tiles, so that smaller blocks transform more. */
+static void cut_blocks(facts *f, size_t threads)
 {
     const takt_conv_shape *c = &f->shape;
     f->ins = c->cin < BLOCK ? c->cin : BLOCK;
     f->outs = c->cout < BLOCK ? c->cout : BLOCK;
-    while (parts(c->cin, f->ins) * parts(c->cout, f->outs) < tasks &&
+    while (parts(c->cin, f->ins) * parts(c->cout, f->outs) < threads &&
            (f->ins > BLOCK_LEAST || f->outs > BLOCK_LEAST)) {
         size_t *larger = f->ins > f->outs ? &f->ins : &f->outs;
         *larger = (*larger + 1) / 2;
@@ -357,7 +358,8 @@ static takt_status compile(takt_planner *p)
     n->op->cost(p->graph, n, &cost);
     const size_t most = parts(c->cin, BLOCK_LEAST) * parts(c->cout, BLOCK_LEAST);
     const size_t tasks = takt_cpu_tasks(p, cost.flops / 4, cost.bytes, most);
-    cut_blocks(f, tasks);
+    const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
+    cut_blocks(f, tasks < threads ? tasks : threads);
     set_scratch(s, f, gemm->info);
     s->data = f;
     s->run = run;
