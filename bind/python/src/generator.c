@@ -183,10 +183,14 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!take_options(args, kwargs, &prompt, &o, &function, breakers) || !begin(g))
         return NULL;
     l.function = function != Py_None ? function : NULL;
+    interruptible i = {cancel_generator, g->generator, false};
+    interrupts_begin(&i);
     PyThreadState *state = owner_enter(g->owner);
     const takt_status status = takt_generate(g->generator, prompt, &o, hear, &l, &got);
+    interrupts_end(&i);
     owner_leave(g->owner, state, status, &error);
     atomic_store(&g->is_busy, false);
+    l.failed = l.failed || interrupts_raise(&i); /* it came within the prompt */
     PyObject *type = NULL, *value = NULL, *trace = NULL;
     if (l.failed) /* what the function raised stays while the text is freed */
         PyErr_Fetch(&type, &value, &trace);

@@ -105,3 +105,8 @@ void cancel_trainer(void *trainer)
 {
     takt_trainer_cancel(trainer);
 }
+
+void cancel_generator(void *generator)
+{
+    takt_generator_cancel(generator);
+}

@@ -76,6 +76,7 @@ bool interrupts_raise(const interruptible *i);
 bool interrupts_poll(void);
 void cancel_session(void *session);
 void cancel_trainer(void *trainer);
+void cancel_generator(void *generator);
 
 /* ---- DLPack ---- */
 

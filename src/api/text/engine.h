@@ -2,6 +2,7 @@
 #ifndef TAKT_API_TEXT_ENGINE_H
 #define TAKT_API_TEXT_ENGINE_H
 
+#include <stdatomic.h>
 #include <takt/text.h>
 
 #include "api/text/kv.h"
@@ -110,6 +111,9 @@ struct takt_generator {
     float *kept_scores; /* of a run whose output is used again; allocated when needed */
     takt_many *many;    /* texts of takt_generate_many; NULL: only this one */
     size_t ahead;       /* tokens after `position` that are in the state and in `history` */
+    /* takt_generator_cancel: the session that runs, or NULL; and whether the next one must not. */
+    takt_session *_Atomic running;
+    _Atomic bool is_cancelled;
 };
 
 /* takt_generator_open for the first of `rows` texts: one run can continue several. `pool`: as for

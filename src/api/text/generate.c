@@ -86,6 +86,7 @@ takt_status takt_generate(takt_generator *g, const char *prompt,
     TAKT_NEED(g->engine.ctx, sink);
     if (result != NULL)
         *result = (takt_generated){0};
+    atomic_store(&g->is_cancelled, false);
     takt_status status = takt_writing_begin(&w, g, options, sink, user);
     if (status == TAKT_OK)
         status = write_text(&w, prompt);

@@ -220,6 +220,27 @@ const float *takt_generator_scores(const takt_generator *g, size_t *count)
 
 /* ---- reading ---- */
 
+void takt_generator_cancel(takt_generator *g)
+{
+    takt_session *s = g != NULL ? atomic_load(&g->running) : NULL;
+    if (s != NULL)
+        takt_session_cancel(s);
+    else if (g != NULL)
+        atomic_store(&g->is_cancelled, true);
+}
+
+/* A run that takt_generator_cancel ends, or prevents if it came between two runs. */
+static takt_status run_session(takt_generator *g, takt_session *s)
+{
+    atomic_store(&g->running, s);
+    const bool is_cancelled = atomic_exchange(&g->is_cancelled, false);
+    const takt_status status =
+        is_cancelled ? takt_fail(g->engine.ctx, TAKT_E_CANCELLED, "the generator was told to stop")
+                     : takt_session_run(s);
+    atomic_store(&g->running, NULL);
+    return status;
+}
+
 takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids, size_t count,
                                bool wants_all)
 {
@@ -246,10 +267,10 @@ takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t
     if (status == TAKT_OK && is_wide)
         status = takt_session_bind(s, "active", &active);
     if (status == TAKT_OK)
-        status = takt_session_run(s);
+        status = run_session(g, s);
     const takt_tensor_view *out = status == TAKT_OK ? takt_session_output(s, 0) : NULL;
     if (out == NULL) {
-        if (takt_session_error(s)->status != TAKT_OK)
+        if (status == TAKT_OK || takt_session_error(s)->status == status)
             g->engine.ctx->error = *takt_session_error(s);
         return status != TAKT_OK ? status : g->engine.ctx->error.status;
     }

@@ -5,6 +5,7 @@ Every keyword has a visible effect: the table says what it changes.
 import gc
 import os
 import signal
+import threading
 import unittest
 
 import takt
@@ -279,6 +280,25 @@ class Texts(unittest.TestCase):
                 break
         self.assertTrue(0 < found < read, (found, read))
         self.assertEqual(writer.generate("a b", max_tokens=0, ignore_eos=True).text, whole.text)
+
+    def test_ctrl_c_ends_a_prompt(self):
+        """Which is read before Python is called for the first time."""
+        writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"),
+                                context=8192, batch=16)
+        writer.generate("a b c " * 1000, max_tokens=1)
+        read, found = writer.position, 0
+        for k in range(50):  # until the signal comes while the prompt is read
+            timer = threading.Timer(0.002 * (k + 1), os.kill, (os.getpid(), signal.SIGINT))
+            try:
+                timer.start()
+                writer.generate("a b c " * 1000, max_tokens=1)
+                timer.join()
+            except KeyboardInterrupt:
+                found = writer.position
+            if 0 < found < read:
+                break
+        self.assertTrue(0 < found < read, (found, read))
+        self.assertTrue(writer.generate("a b", max_tokens=3).text)
 
     def test_samplers(self):
         writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))
