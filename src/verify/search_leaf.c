@@ -59,6 +59,20 @@ static double take_cost(takt_hunt *h, takt_region *r, const takt_case *c, size_t
     return r->constants[0];
 }
 
+/* Sides may depend on open relus that the case does not: each side alone, until one does. */
+static void find_by_sides(takt_hunt *h, takt_job *j, size_t row, takt_branch *branch, int thread)
+{
+    takt_region *r = &h->regions[thread];
+    const takt_alpha *x = r->alpha;
+    for (size_t s = x->side_count; s-- > 0 && branch->count == 0;) {
+        takt_goal goal;
+        memset(j->beta, 0, x->side_count * sizeof *j->beta);
+        j->beta[s] = 1;
+        takt_goal_bound(r, h->p, (takt_case_list){j->open, 1}, &goal, NULL, NULL);
+        takt_branch_find(r, row, branch);
+    }
+}
+
 void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
 {
     takt_region *r = &h->regions[thread];
@@ -83,5 +97,10 @@ void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     x->steps = 0; /* bounded with these multipliers, as a checker does */
     r->alpha = x;
     takt_goal_bound(r, h->p, (takt_case_list){j->open, 1}, goal, NULL, NULL);
+    takt_branch branch;
+    takt_branch_find(r, goal->row, &branch);
+    if (branch.count == 0 && !goal->is_proved)
+        find_by_sides(h, j, goal->row, &branch, thread);
+    takt_branch_choose(h, j, goal, &branch, thread);
     r->alpha = NULL;
 }

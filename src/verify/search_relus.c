@@ -178,7 +178,19 @@ void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread)
     x->user = r->late_user;
 }
 
-/* No open relu has a part in the row, although there are some. */
+/* Whether nothing of a row is left at the inputs: it is the same everywhere. */
+static bool is_flat(const takt_region *r, size_t row)
+{
+    for (size_t k = 0; k < r->net->port_count; k++) {
+        const uint32_t id = r->net->inputs[k], width = r->net->nodes[id].count;
+        for (uint32_t i = 0; i < width; i++)
+            if (r->rows[id][row * width + i] != 0)
+                return false;
+    }
+    return true;
+}
+
+/* No open relu has a part in the row, although there are some, and no input either. */
 static void bound_hollow(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
 {
     takt_region *r = &h->regions[thread];
@@ -197,7 +209,7 @@ void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     takt_branch branch;
     takt_branch_find(r, goal->row, &branch);
     if (branch.count == 0 && !goal->is_proved && !j->is_hollow && x->side_count > 0 &&
-        x->steps > 0) {
+        x->steps > 0 && is_flat(r, goal->row)) {
         bound_hollow(h, j, goal, thread);
         takt_branch_find(r, goal->row, &branch);
     }
