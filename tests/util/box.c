@@ -253,7 +253,12 @@ static void by_machine(const box_test *t, const machine *m, const takt_array *x,
         return;
     for (size_t o = 0; o < t->outputs; o++) {
         const takt_tensor_view *y = takt_session_output(m->session, o);
-        for (size_t k = 0; k < t->bounds[2 * o].count; k++)
+        size_t count = 1;
+        for (int d = 0; d < y->rank; d++)
+            count *= (size_t)y->dims[d];
+        expect(t, count == t->bounds[2 * o].count, "%s: result %zu has %zu elements, bounds of %zu",
+               t->text, o, count, t->bounds[2 * o].count);
+        for (size_t k = 0; k < count; k++)
             compare(t, o, k,
                     takt_dtype_is_float(y->dtype)
                         ? takt_dtype_get_f(y->dtype, y->data, k)
