@@ -1,20 +1,29 @@
 # cold.cmake - what reads, checks and reports is not worth -O3: a wheel has to stay small, and a run
-# spends its time in src/kernel and src/backend. Scalar kernels are for processors without vectors
-# and for comparison; -O3 makes them half as large again. What nobody waits for is compiled for
-# size; gcc then sees less of what is initialised, and would warn of values that are. A loop over
-# all weights of a model is waited for, and so are rules over sets of tuples.
+# spends its time in src/kernel and src/backend. What nobody waits for is compiled for size; gcc
+# then sees less of what is initialised, and would warn of values that are. A loop over all weights
+# of a model is waited for, and so are rules over sets of tuples. Scalar kernels are for processors
+# without vectors and for comparison; -O3 makes them half as large again, and where every processor
+# has NEON they are for comparison only. SVE of 512 bits is rare: -O2 takes a third less code.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 set(for_size backend/cuda grad io lang measure op pass serve shrink stats text/grammar text/jinja
     train)
 list(JOIN for_size "|" for_size)
 set(reports "logic/(datalog_|formula_text|proof_check)|verify/(certificate|diff_|vnnlib_)")
+set(always_vectors "^$")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(always_vectors ${takt_sources})
+  list(FILTER always_vectors INCLUDE REGEX "_neon.c$")
+  list(TRANSFORM always_vectors REPLACE "^.*/([a-z0-9_]+)_neon.c$" "\\1")
+  list(REMOVE_ITEM always_vectors ggml_f32) # takt_ggml_decode() takes scalar for all weights
+  list(JOIN always_vectors "|" always_vectors)
+endif()
 foreach(file IN LISTS takt_sources)
   if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_)")
     continue()
-  elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})")
+  elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
-  elseif(file MATCHES "(^|/)src/(api|base|interp|ir|os|plan|text)/|/kernel/.*_scalar.c$")
+  elseif(file MATCHES "(^|/)src/(api|base|interp|ir|os|plan|text)/|/kernel/.*_(scalar|sve512).c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
 endforeach()
