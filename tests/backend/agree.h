@@ -242,7 +242,7 @@ static void agree_fill(const agree_subject *a, takt_session *s, spread_buffers *
     *buffers = (spread_buffers){0};
     for (size_t i = 0; i < s->plan->graph->input_count; i++) { /* donated ones are used up */
         if (a->spreads)
-            EXPECT(takt_session_bind(s, s->input_descs[i].name, &own) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_bind(s, s->input_descs[i].name, &own));
         agree_put(&a->in[i], takt_session_input(s, i)->data);
         EXPECT(!a->spreads || spread_bind(s, i, buffers), "%s: %s", a->what,
                takt_session_error(s)->message);

@@ -25,7 +25,7 @@ static takt_status run(const char *text, int64_t n, float x[3], float y[3], takt
         EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)) &&
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
         for (int i = 0; i < 3; i++)
-            EXPECT(takt_session_bind(s, names[i], &views[i]) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_bind(s, names[i], &views[i]));
         for (size_t i = 0; i < plan->step_count; i++)
             EXPECT(strcmp(plan->steps[i].kind, "ref") != 0, "step %s", plan->steps[i].name);
         status = takt_session_run(s);
@@ -93,7 +93,7 @@ static void fault_inside(void)
 
 int main(void)
 {
-    if (EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK)) {
+    if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
         turns();
         too_many();
         fault_inside();

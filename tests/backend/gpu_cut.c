@@ -50,7 +50,7 @@ static bool begin(bench *b, const gpu_settings *set, const takt_config *config, 
         fill(takt_session_input(b->gpu, i), 12345 + (uint32_t)i);
     set_index(b->gpu, 1);
     set_index(b->cpu, 1);
-    EXPECT(takt_session_run(b->cpu) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(b->cpu));
     return true;
 }
 
@@ -62,7 +62,8 @@ static void end(bench *b)
     takt_model_destroy(b->m);
     takt_ctx_destroy(b->ctx);
     EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
-    EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
+    EXPECT_EQ(gpu_count().live_objects, 0);
+    EXPECT_EQ(gpu_count().live_bytes, 0);
 }
 
 static void same(const bench *b)
@@ -90,7 +91,7 @@ static void cut(void)
     bench b;
     if (begin(&b, &(gpu_settings){0}, NULL, NULL)) {
         EXPECT(b.plan->segment_count == 1, "%zu segments", b.plan->segment_count);
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
         same(&b);
     }
     end(&b);
@@ -108,9 +109,9 @@ static void cut(void)
         same(&b);
         set_index(b.gpu, 5);
         EXPECT(takt_session_run(b.gpu) != TAKT_OK);
-        EXPECT(takt_session_error(b.gpu)->id == TAKT_E_INDEX);
+        EXPECT_EQ(takt_session_error(b.gpu)->id, TAKT_E_INDEX);
         said[0] = '\0';
-        EXPECT(takt_plan_describe(b.plan, TAKT_FORMAT_TEXT, gather, said) == TAKT_OK);
+        EXPECT_OK(NULL, takt_plan_describe(b.plan, TAKT_FORMAT_TEXT, gather, said));
         EXPECT(strstr(said, ", cut\n") != NULL && strstr(said, "before each segment") != NULL, "%s",
                said);
     }
@@ -156,11 +157,12 @@ static void in_one_piece(void)
         EXPECT(takt_session_wait(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
         same(&b);
         set_index(b.gpu, 5);
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT(takt_session_wait(b.gpu) != TAKT_OK);
-        EXPECT(takt_session_error(b.gpu)->id == TAKT_E_INDEX);
+        EXPECT_EQ(takt_session_error(b.gpu)->id, TAKT_E_INDEX);
         set_index(b.gpu, 1);
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK && takt_session_wait(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
+        EXPECT_OK(NULL, takt_session_wait(b.gpu));
         same(&b);
     }
     end(&b);
@@ -182,7 +184,7 @@ static void destroyed(void)
             for (size_t i = 0; i < takt_session_input_count(other); i++)
                 fill(takt_session_input(other, i), 12345 + (uint32_t)i);
             set_index(other, 1);
-            EXPECT(takt_session_run(other) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_run(other));
             same(&b);
         }
     }

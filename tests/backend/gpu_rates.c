@@ -77,7 +77,8 @@ static void profiled(void)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", source, strlen(source), NULL, &m));
     EXPECT_OK(ctx, takt_plan_create(m, &how, &plan));
     EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    EXPECT(takt_session_bind(s, "x", &x) == TAKT_OK && takt_session_bind(s, "y", &y) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_bind(s, "x", &x));
+    EXPECT_OK(NULL, takt_session_bind(s, "y", &y));
     if (EXPECT_OK(ctx, takt_profile_create(s, &o, &p))) {
         for (size_t i = 0; i < p->plan->step_count; i++) {
             const takt_profile_row *row = &p->rows[i];

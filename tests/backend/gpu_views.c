@@ -106,8 +106,8 @@ static void where_they_lie(void)
                "buffers of the device went through the host");
         EXPECT(gpu_count().graphs_made == before.graphs_made, "a run made a graph");
         same(&b, out, "where they lie");
-        EXPECT(takt_session_output(b.gpu, 0)->device == 1 &&
-               takt_session_output(b.gpu, 0)->data == out[0].data);
+        EXPECT_EQ(takt_session_output(b.gpu, 0)->device, 1);
+        EXPECT(takt_session_output(b.gpu, 0)->data == out[0].data);
         for (size_t i = 0; i < 2; i++)
             EXPECT(memcmp(in[i].data, takt_session_input(b.cpu, i)->data, bytes_of(&in[i])) == 0,
                    "an input was written over");
@@ -116,9 +116,8 @@ static void where_they_lie(void)
     }
     /* and back to the host */
     for (size_t i = 0; i < 2; i++) {
-        EXPECT(takt_session_bind(b.gpu, i == 0 ? "x" : "r", takt_session_input(b.cpu, i)) ==
-               TAKT_OK);
-        EXPECT(takt_session_bind(b.gpu, i == 0 ? "y" : "z", &(takt_tensor_view){0}) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, i == 0 ? "x" : "r", takt_session_input(b.cpu, i)));
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, i == 0 ? "y" : "z", &(takt_tensor_view){0}));
     }
     for (size_t i = 0; i < 4; i++)
         gpu_foreign_put(blocks[i]);
@@ -143,8 +142,8 @@ static void in_place(void)
         if (begin(&b, &(gpu_settings){0}, texts[k], NULL)) {
             const takt_tensor_view x = away(&b, 0, true, 0, &blocks[0]);
             const takt_tensor_view y = away(&b, 0, false, 0, &blocks[1]);
-            EXPECT(takt_session_bind(b.gpu, "x", &x) == TAKT_OK);
-            EXPECT(takt_session_bind(b.gpu, "y", &y) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", &x));
+            EXPECT_OK(NULL, takt_session_bind(b.gpu, "y", &y));
             for (int run = 0; run < 2; run++)
                 EXPECT_OK(NULL, takt_session_run(b.gpu));
             same(&b, &y, "in place");
@@ -172,7 +171,7 @@ static void needed_here(void)
         const takt_tensor_view y = away(&b, 0, false, 0, &blocks[1]);
         EXPECT(takt_session_bind(b.gpu, "x", &x) == TAKT_OK, "%s",
                takt_session_error(b.gpu)->message);
-        EXPECT(takt_session_bind(b.gpu, "y", &y) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, "y", &y));
         EXPECT(takt_session_run(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
         const takt_tensor_view outs[2] = {y, *takt_session_output(b.gpu, 1)};
         same(&b, outs, "needed here");
@@ -184,7 +183,7 @@ static void needed_here(void)
 
 static void refused(takt_session *s, const takt_tensor_view *v, const char *says)
 {
-    EXPECT(takt_session_bind(s, "x", v) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_bind(s, "x", v), TAKT_ERR_ARGUMENT);
     EXPECT(takt_session_error(s)->id == TAKT_E_BINDING &&
                strstr(takt_session_error(s)->message, says) != NULL,
            "wanted '%s', got %s", says, takt_session_error(s)->message);
@@ -215,7 +214,7 @@ static void mistakes(void)
         EXPECT(takt_session_bind(b.gpu, "x", &good) == TAKT_OK, "usable after mistakes");
         gpu_foreign_put(other);
         gpu_foreign_put(small);
-        EXPECT(takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)));
         gpu_foreign_put(block);
     }
     end(&b);
@@ -231,13 +230,14 @@ static void dlpack(void)
         takt_dlpack d = {0};
         takt_tensor_view v = {0};
         EXPECT_OK(b.ctx, takt_view_to_dlpack(b.ctx, &x, NULL, &d));
-        EXPECT(d.versioned->tensor.device.type == TAKT_DL_CUDA &&
-               d.versioned->tensor.device.id == 0);
+        EXPECT_EQ(d.versioned->tensor.device.type, TAKT_DL_CUDA);
+        EXPECT_EQ(d.versioned->tensor.device.id, 0);
         EXPECT_OK(b.ctx, takt_view_from_dlpack(b.ctx, &d, &v, NULL));
-        EXPECT(v.device == 1 && v.data == x.data);
-        EXPECT(takt_session_bind(b.gpu, "x", &v) == TAKT_OK);
+        EXPECT_EQ(v.device, 1);
+        EXPECT(v.data == x.data);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", &v));
         takt_dlpack_release(&d);
-        EXPECT(takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)));
         gpu_foreign_put(block);
     }
     end(&b);
@@ -254,8 +254,8 @@ static void streams(void)
         for (size_t i = 0; i < 2; i++) {
             const takt_tensor_view in = away(&b, i, true, 0, &blocks[i]);
             out[i] = away(&b, i, false, 0, &blocks[2 + i]);
-            EXPECT(takt_session_bind(b.gpu, i == 0 ? "x" : "r", &in) == TAKT_OK);
-            EXPECT(takt_session_bind(b.gpu, i == 0 ? "y" : "z", &out[i]) == TAKT_OK);
+            EXPECT_OK(NULL, takt_session_bind(b.gpu, i == 0 ? "x" : "r", &in));
+            EXPECT_OK(NULL, takt_session_bind(b.gpu, i == 0 ? "y" : "z", &out[i]));
         }
         for (int run = 0; run < 3; run++)
             EXPECT(takt_session_run(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
@@ -265,10 +265,10 @@ static void streams(void)
         EXPECT_OK(NULL, takt_session_wait(b.gpu));
         same(&b, out, "stream");
         /* outputs on the host come with the wait */
-        EXPECT(takt_session_bind(b.gpu, "y", &(takt_tensor_view){0}) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(b.gpu, "y", &(takt_tensor_view){0}));
         memset(takt_session_output(b.gpu, 0)->data, 0xee, bytes_of(&out[0]));
         EXPECT_OK(NULL, takt_session_run(b.gpu));
-        EXPECT(((unsigned char *)takt_session_output(b.gpu, 0)->data)[0] == 0xee);
+        EXPECT_EQ(((unsigned char *)takt_session_output(b.gpu, 0)->data)[0], 0xee);
         EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT_OK(NULL, takt_session_wait(b.gpu));
         out[0] = *takt_session_output(b.gpu, 0);
@@ -299,7 +299,8 @@ static void faults_of_streams(void)
         EXPECT_OK(NULL, takt_session_run(b.gpu));
         EXPECT(takt_session_run(b.gpu) != TAKT_OK, "the next run tells of it");
         index[1] = 0;
-        EXPECT(takt_session_run(b.gpu) == TAKT_OK && takt_session_wait(b.gpu) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(b.gpu));
+        EXPECT_OK(NULL, takt_session_wait(b.gpu));
     }
     end(&b);
 }
@@ -352,7 +353,7 @@ static void without_thread(void)
         memset(takt_session_output(b.gpu, 0)->data, 0xee, 4);
         EXPECT_OK(b.ctx, takt_run_async(b.gpu, NULL, NULL));
         EXPECT(b.gpu->runner.thread == NULL, "a thread was started");
-        EXPECT(*(unsigned char *)takt_session_output(b.gpu, 0)->data == 0xee);
+        EXPECT_EQ(*(unsigned char *)takt_session_output(b.gpu, 0)->data, 0xee);
         EXPECT_STATUS(NULL, takt_run_async(b.gpu, NULL, NULL), TAKT_ERR_STATE);
         EXPECT_OK(NULL, takt_session_wait(b.gpu));
         const takt_tensor_view outs[2] = {*takt_session_output(b.gpu, 0),
@@ -377,7 +378,7 @@ static void failing_binds(void)
             const takt_status bound = takt_session_bind(b.gpu, "x", &x);
             gpu_fail(0, 0, false);
             if (bound != TAKT_OK)
-                EXPECT(takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)) == TAKT_OK);
+                EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)));
             EXPECT(takt_session_run(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
             const takt_tensor_view outs[2] = {*takt_session_output(b.gpu, 0),
                                               *takt_session_output(b.gpu, 1)};

@@ -44,7 +44,7 @@ static void graph_check(uint64_t seed, const takt_gen_options *options, const ch
     takt_ctx *ctx;
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
-    if (EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK)) {
+    if (EXPECT_OK(NULL, takt_ctx_create(&config, &ctx))) {
         if (EXPECT(takt_gen_graph(ctx, seed, options, &gen) == TAKT_OK, "%s: %s", what,
                    takt_last_error(ctx))) {
             for (size_t i = 0; has_op != NULL && i < gen.graph->count; i++)

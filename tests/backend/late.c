@@ -166,7 +166,7 @@ static void learn(unsigned refuses)
     if (EXPECT_OK(f.ctx, start(&f, NULL, text)))
         for (int i = 0; i < 2; i++) {
             read_state(&f, sums[i]);
-            EXPECT(run(&f, 1, wanted[i]) == TAKT_OK);
+            EXPECT_OK(NULL, run(&f, 1, wanted[i]));
             read_state(&f, sums[i + 1]);
         }
     stop(&f);
@@ -182,13 +182,14 @@ static void go_on(const fixture *f, uint64_t call, int done)
     const int id = takt_session_error(f->session)->id;
     EXPECT(id == TAKT_E_DEVICE_FAILED || id == TAKT_E_STATE_LOST, "call %d: id %d", (int)call, id);
     if (takt_late.is_for_ever) {
-        EXPECT(run(f, 1, results) == TAKT_ERR_DEVICE);
+        EXPECT_STATUS(NULL, run(f, 1, results), TAKT_ERR_DEVICE);
         return;
     }
     if (id == TAKT_E_STATE_LOST) { /* in the commit phase: what is there is not shown to anybody */
         lost++;
-        EXPECT(get_state(f, state) == TAKT_ERR_DEVICE && run(f, 1, results) == TAKT_ERR_DEVICE);
-        EXPECT(takt_session_error(f->session)->id == TAKT_E_STATE_LOST);
+        EXPECT_STATUS(NULL, get_state(f, state), TAKT_ERR_DEVICE);
+        EXPECT_STATUS(NULL, run(f, 1, results), TAKT_ERR_DEVICE);
+        EXPECT_EQ(takt_session_error(f->session)->id, TAKT_E_STATE_LOST);
         takt_session_reset(f->session);
         done = 0;
     }
@@ -255,14 +256,14 @@ static void indices(void)
         takt_late.refuses = refuses;
         takt_late.delay_us = 200;
         if (EXPECT_OK(f.ctx, start(&f, NULL, text))) {
-            EXPECT(run(&f, 1, results) == TAKT_OK);
-            EXPECT(run(&f, 17, results) == TAKT_ERR_RANGE);
+            EXPECT_OK(NULL, run(&f, 1, results));
+            EXPECT_STATUS(NULL, run(&f, 17, results), TAKT_ERR_RANGE);
             const takt_error *e = takt_session_error(f.session);
             EXPECT(e->id == TAKT_E_INDEX && strstr(e->message, "index 17 (element 2)") != NULL,
                    "%d: %s", e->id, e->message);
             read_state(&f, state);
             EXPECT(memcmp(state, sums[1], sizeof state) == 0, "the state has changed");
-            EXPECT(run(&f, 1, results) == TAKT_OK);
+            EXPECT_OK(NULL, run(&f, 1, results));
             EXPECT(memcmp(results, wanted[1], sizeof results) == 0);
         }
         stop(&f);
@@ -291,7 +292,7 @@ static void deadlines(void)
         return;
     bool is_late = true;
     for (uint64_t budget = 1000; is_late && budget < 1000000; budget += 1000) {
-        EXPECT(run(&f, 1, results) == TAKT_OK); /* inputs are there */
+        EXPECT_OK(NULL, run(&f, 1, results)); /* inputs are there */
         takt_session_reset(f.session);
         is_late = takt_session_run_deadline(f.session, budget) != TAKT_OK;
         read_state(&f, state);
@@ -301,8 +302,8 @@ static void deadlines(void)
     }
     EXPECT(!is_late, "no budget is enough");
     takt_session_cancel(f.session);
-    EXPECT(run(&f, 1, results) == TAKT_ERR_CANCELLED);
-    EXPECT(run(&f, 1, results) == TAKT_OK);
+    EXPECT_STATUS(NULL, run(&f, 1, results), TAKT_ERR_CANCELLED);
+    EXPECT_OK(NULL, run(&f, 1, results));
     EXPECT(memcmp(results, wanted[0], sizeof results) == 0);
     stop(&f);
     EXPECT(takt_late_end() == NULL);
@@ -373,7 +374,7 @@ static void islands(void)
     takt_late.refuses = 3;
     if (EXPECT_OK(f.ctx, start(&f, NULL, text))) {
         const takt_step *s = &f.plan->steps[0];
-        EXPECT(steps_of(f.plan, NULL, &takt_backend_late) == 0);
+        EXPECT_EQ(steps_of(f.plan, NULL, &takt_backend_late), 0);
         EXPECT(f.plan->segment_count == 2, "%zu segments", f.plan->segment_count);
         bool is_said = false;
         for (size_t i = 0; i < f.plan->step_count; i++)

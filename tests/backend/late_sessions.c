@@ -86,7 +86,8 @@ static void sizes(void)
         const int64_t blocks = takt_late.blocks;
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
             same(away, home, rows[i]);
-        EXPECT(takt_late.devices == 1 && (refuses == 1) == (blocks == 0));
+        EXPECT_EQ(takt_late.devices, 1);
+        EXPECT_EQ((refuses == 1), (blocks == 0));
         EXPECT(takt_late.blocks == blocks, "%d blocks, then %d", (int)blocks,
                (int)takt_late.blocks);
         takt_session_destroy(away);
@@ -109,7 +110,7 @@ static void twins(void)
     EXPECT(run(away, 4, y) && y[16] == 4.0f, "%g runs", (double)y[16]);
     takt_session_reset(twin);
     EXPECT(run(twin, 4, y) && y[16] == 1.0f, "%g runs", (double)y[16]);
-    EXPECT(takt_session_reshape(twin, model, "n=2") == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_reshape(twin, model, "n=2"));
     EXPECT(run(twin, 2, y) && y[8] == 2.0f, "%g runs", (double)y[8]);
     EXPECT_OK(NULL, takt_session_warmup(twin));
     EXPECT(run(twin, 2, y) && y[8] == 3.0f, "%g runs", (double)y[8]);
@@ -141,14 +142,14 @@ static void together(void)
     takt_late.delay_us = 50;
     r[0].session = open("late", "n=4");
     EXPECT_OK(ctx, takt_session_clone(r[0].session, &r[1].session));
-    EXPECT(pthread_create(&thread, NULL, run_often, &r[0]) == 0);
+    EXPECT_EQ(pthread_create(&thread, NULL, run_often, &r[0]), 0);
     run_often(&r[1]);
     pthread_join(thread, NULL);
     EXPECT(memcmp(r[0].y, r[1].y, sizeof(float) * 18) == 0 && r[0].y[16] == 20.0f);
     EXPECT_EQ(takt_late.devices, 1);
     EXPECT_OK(NULL, takt_run_async(r[0].session, NULL, NULL));
     EXPECT_OK(NULL, takt_session_wait(r[0].session));
-    EXPECT(((const float *)takt_session_output(r[0].session, 1)->data)[0] == 21.0f);
+    EXPECT_EQ(((const float *)takt_session_output(r[0].session, 1)->data)[0], 21.0f);
     takt_session_destroy(r[0].session);
     takt_session_destroy(r[1].session);
     end();
@@ -202,8 +203,9 @@ static void state_stays(void)
     takt_tensor_view view = {.dtype = TAKT_F32, .rank = 1, .dims = {2}, .data = count};
     begin(0);
     takt_session *s = open("late", "n=4");
-    EXPECT(s->plan->slots[0].space == 1 && s->plan->space[1].state == 64 &&
-           s->plan->state_bytes == 0);
+    EXPECT_EQ(s->plan->slots[0].space, 1);
+    EXPECT_EQ(s->plan->space[1].state, 64);
+    EXPECT_EQ(s->plan->state_bytes, 0);
     EXPECT_EQ(runs_of(s), 1);
     const uint64_t up = takt_late.uploads, down = takt_late.downloads;
     EXPECT_EQ(runs_of(s), 2);
@@ -211,21 +213,30 @@ static void state_stays(void)
            (int)(takt_late.uploads - up), (int)(takt_late.downloads - down));
     takt_session *home = share("cpu", s), *other = share("late", s);
     EXPECT(!other->slots[0].is_mirror && home->slots[0].is_mirror);
-    EXPECT(runs_of(home) == 3 && runs_of(s) == 4 && runs_of(other) == 5 && runs_of(home) == 6);
-    EXPECT(takt_session_state_get(home, "count", &view) == TAKT_OK && count[1] == 6);
+    EXPECT_EQ(runs_of(home), 3);
+    EXPECT_EQ(runs_of(s), 4);
+    EXPECT_EQ(runs_of(other), 5);
+    EXPECT_EQ(runs_of(home), 6);
+    if (EXPECT_OK(NULL, takt_session_state_get(home, "count", &view)))
+        EXPECT_EQ(count[1], 6);
     count[0] = 20;
-    EXPECT(takt_session_state_put(home, "count", &view) == TAKT_OK);
-    EXPECT(runs_of(s) == 21 && runs_of(home) == 22);
+    EXPECT_OK(NULL, takt_session_state_put(home, "count", &view));
+    EXPECT_EQ(runs_of(s), 21);
+    EXPECT_EQ(runs_of(home), 22);
     takt_session_reset(s);
     EXPECT_EQ(runs_of(home), 1);
     takt_session_destroy(s);
-    EXPECT(runs_of(other) == 2 && runs_of(home) == 3);
+    EXPECT_EQ(runs_of(other), 2);
+    EXPECT_EQ(runs_of(home), 3);
     takt_session_destroy(other);
     takt_session_destroy(home);
     home = open("cpu", "n=4"); /* and the other way round */
     s = share("late", home);
     EXPECT(s->slots[0].is_mirror);
-    EXPECT(runs_of(home) == 1 && runs_of(s) == 2 && runs_of(s) == 3 && runs_of(home) == 4);
+    EXPECT_EQ(runs_of(home), 1);
+    EXPECT_EQ(runs_of(s), 2);
+    EXPECT_EQ(runs_of(s), 3);
+    EXPECT_EQ(runs_of(home), 4);
     takt_session_destroy(home);
     EXPECT_EQ(runs_of(s), 5);
     takt_session_destroy(s);
@@ -256,7 +267,7 @@ static void limits(const takt_plan_options *plain, size_t need)
     o.space_limits = words;
     shown[0] = '\0';
     if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan))) {
-        EXPECT(plan->space[1].limit == need);
+        EXPECT_EQ(plan->space[1].limit, need);
         EXPECT_OK(ctx, takt_plan_describe(plan, TAKT_FORMAT_TEXT, sink, shown));
         EXPECT(strstr(shown, "memory of late: constants ") != NULL, "%s", shown);
         EXPECT(strstr(shown, " bytes of ") != NULL, "%s", shown);
@@ -288,7 +299,8 @@ static void too_small(void)
     takt_plan_options o = {.backend = "late", .sizes = "n=4", .threads = 1};
     limits(&o, need.constants + need.state + need.arena);
     takt_late.total--;
-    EXPECT(takt_plan_create(model, &o, &plan) == TAKT_ERR_MEMORY && plan == NULL);
+    if (EXPECT_STATUS(NULL, takt_plan_create(model, &o, &plan), TAKT_ERR_MEMORY))
+        EXPECT(plan == NULL);
     const takt_error *e = takt_last_error_info(ctx);
     EXPECT(e->id == TAKT_E_DEVICE_MEMORY && strstr(e->message, "on late, which has") != NULL,
            "%d: %s", e->id, e->message);

@@ -54,7 +54,7 @@ static void samples_check(samples_run *r, const takt_op *op, const char *text)
     takt_sample s;
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
-    if (EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK)) {
+    if (EXPECT_OK(NULL, takt_ctx_create(&config, &ctx))) {
         if (r->added != NULL)
             EXPECT_OK(ctx, takt_backend_add(ctx, r->added));
         if (takt_sample_init(ctx, op, text, false, &s) == TAKT_OK) {

@@ -41,7 +41,7 @@ static bool begin(fixture *f, const char *text)
 {
     *f = (fixture){.ctx = NULL};
     const takt_plan_options options = {.threads = 1};
-    if (!EXPECT(takt_ctx_create(NULL, &f->ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &f->ctx)))
         return false;
     return EXPECT_OK(f->ctx, takt_model_load_memory(f->ctx, "cache", text, strlen(text), NULL,
                                                     &f->model)) &&
@@ -97,12 +97,12 @@ static void grows(void)
                 f.row[i] = (float)(10 * f.at + i);
             EXPECT(takt_session_run(f.session) == TAKT_OK, "%s",
                    takt_session_error(f.session)->message);
-            EXPECT(turns(&f) == f.at + 1);
+            EXPECT_EQ(turns(&f), f.at + 1);
             EXPECT(f.y[f.at] == (float)(40 * f.at + 6 + 1), "row %d: %g", (int)f.at,
                    (double)f.y[f.at]);
         }
         for (int i = 0; i < 32; i++)
-            EXPECT(kept(&f)[i] == (float)(i / 4 * 10 + i % 4));
+            EXPECT_EQ(kept(&f)[i], (float)(i / 4 * 10 + i % 4));
     }
     end(&f);
 }
@@ -124,13 +124,16 @@ static void fails(void)
         f.bad = 0;
         f.at = 8;
         EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_RANGE);
-        EXPECT(kept(&f)[8] == 5 && turns(&f) == 1);
+        EXPECT_EQ(kept(&f)[8], 5);
+        EXPECT_EQ(turns(&f), 1);
         f.at = 2;
         takt_session_cancel(f.session);
         EXPECT_STATUS(NULL, takt_session_run(f.session), TAKT_ERR_CANCELLED);
-        EXPECT(kept(&f)[8] == 5 && turns(&f) == 1);
+        EXPECT_EQ(kept(&f)[8], 5);
+        EXPECT_EQ(turns(&f), 1);
         EXPECT_OK(NULL, takt_session_run(f.session));
-        EXPECT(kept(&f)[8] == 7 && turns(&f) == 2);
+        EXPECT_EQ(kept(&f)[8], 7);
+        EXPECT_EQ(turns(&f), 2);
     }
     end(&f);
 }
@@ -199,7 +202,8 @@ static void shared(void)
         EXPECT(old[0] == 3 && old[31] == 3 && kept(&f)[0] == 3, "%g %g", (double)old[0],
                (double)kept(&f)[0]);
         EXPECT_OK(NULL, takt_session_run(f.session));
-        EXPECT(old[0] == 6 && old[31] == 3);
+        EXPECT_EQ(old[0], 6);
+        EXPECT_EQ(old[31], 3);
     }
     end(&f);
 }
