@@ -91,8 +91,8 @@ static void put_model(void)
     add_value(&graph, 11, "c", BOOL, "");
     add_value(&graph, 12, "z", FLOAT, "b e 2");
     pb_model(&model, &graph, 13);
-    EXPECT(takt_memfs_put(fs, "d/m.onnx", model.at, model.length) == 0 &&
-           takt_memfs_put(fs, "d/half.bin", &half, sizeof half) == 0);
+    EXPECT_EQ(takt_memfs_put(fs, "d/m.onnx", model.at, model.length), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "d/half.bin", &half, sizeof half), 0);
 }
 
 static takt_status load(takt_ctx *ctx, size_t *nodes)
@@ -117,7 +117,7 @@ static void reports_what_fails_then(void)
     inner = takt_memfs_files(fs);
     takt_files files = inner;
     files.open_beneath = open_beneath;
-    EXPECT(takt_ctx_create(&(takt_config){.files = &files}, &ctx) == TAKT_OK);
+    EXPECT_OK(NULL, takt_ctx_create(&(takt_config){.files = &files}, &ctx));
     size_t nodes, all;
     EXPECT_OK(ctx, load(ctx, &nodes));
     all = opened;
