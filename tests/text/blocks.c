@@ -166,8 +166,9 @@ static size_t put_model(takt_memfs *fs, int model)
         gguf_pad(&heads[k], 32);
         memcpy(whole, heads[k].bytes, heads[k].length);
         memcpy(whole + heads[k].length, data[k], at[k]);
-        EXPECT(takt_memfs_put(fs, k == 0 ? "blocks.gguf" : "floats.gguf", whole,
-                              heads[k].length + at[k]) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, k == 0 ? "blocks.gguf" : "floats.gguf", whole,
+                                 heads[k].length + at[k]),
+                  0);
     }
     return sum;
 }
@@ -206,7 +207,7 @@ static void scores(takt_generator *g, float to[3][WORDS])
         if (!EXPECT_OK(ctx, takt_generator_read(g, tokens, i == 0 ? PROMPT : 1)))
             return;
         const float *got = takt_generator_scores(g, &count);
-        if (EXPECT(count == WORDS))
+        if (EXPECT_EQ(count, WORDS))
             memcpy(to[i], got, sizeof to[i]);
     }
 }

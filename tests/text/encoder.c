@@ -34,7 +34,7 @@ static void answers(void)
                                                   {.threads = 2, .activations = "int8"}};
     const takt_generate_options how = {.max_tokens = STEPS};
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         takt_generator *g = open_with(ctx, ways[w]);
@@ -59,7 +59,7 @@ static void parts(void)
     static const char *const types[] = {"f32", "f16", "bf16"};
     float want[WORDS];
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (size_t k = 0; k < 3; k++) {
         takt_generator *g = open_with(
@@ -90,17 +90,18 @@ static void refusals(void)
     text out = {.at = ""};
     takt_ctx *ctx;
     takt_embedder *e = NULL;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     takt_generator *g = open_with(ctx, (takt_generator_options){.threads = 1, .context = 16});
     EXPECT_STATUS(NULL, takt_generator_rate(g, ids, 2, logs), TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_generator_save(g, "never") == TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_generator_load(g, "never") == TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_generate(g, "a b", &guess, add, &out, NULL) == TAKT_ERR_UNSUPPORTED);
+    EXPECT_STATUS(NULL, takt_generator_save(g, "never"), TAKT_ERR_UNSUPPORTED);
+    EXPECT_STATUS(NULL, takt_generator_load(g, "never"), TAKT_ERR_UNSUPPORTED);
+    EXPECT_STATUS(NULL, takt_generate(g, "a b", &guess, add, &out, NULL), TAKT_ERR_UNSUPPORTED);
     EXPECT_STATUS(NULL, takt_generator_read(g, ids, 3), TAKT_ERR_RANGE);
     const char longest[] = "a a a a a a a a a a a a a a a a a a a a";
     EXPECT_STATUS(NULL, takt_generate(g, longest, NULL, add, &out, NULL), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_generator_position(g) == 0 && out.length == 0);
+    EXPECT_EQ(takt_generator_position(g), 0);
+    EXPECT_EQ(out.length, 0);
     EXPECT_OK(ctx, takt_generator_read(g, ids, 2));
     EXPECT_STATUS(NULL, takt_generator_rewind(g, 0), TAKT_ERR_UNSUPPORTED);
     takt_generator_destroy(g);
@@ -152,7 +153,7 @@ static void together(void)
     takt_together all = {.texts = NULL};
     int32_t ids[TEXTS];
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     EXPECT_OK(ctx, takt_generator_open_first(ctx, t5, &small, TEXTS, 0, &texts[0]));
     for (size_t i = 1; texts[0] != NULL && i < TEXTS; i++)
@@ -215,17 +216,18 @@ static void no_allocation(void)
     takt_ctx *ctx;
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
-    if (!EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return;
     takt_generator *g = open_with(ctx, (takt_generator_options){.threads = 1, .context = 32});
     EXPECT_OK(ctx, takt_generator_read(g, prompt, 3));
     const uint64_t before = inject.gets;
     for (int i = 0; i < 5; i++)
         EXPECT_OK(ctx, takt_generator_read(g, &id, 1));
-    EXPECT(inject.gets == before);
+    EXPECT_EQ(inject.gets, before);
     takt_generator_destroy(g);
     takt_ctx_destroy(ctx);
-    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
+    EXPECT_EQ(inject.faults, 0);
 }
 
 TEST_MAIN(answers, parts, refusals, together, sweep, no_allocation)

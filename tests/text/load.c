@@ -109,7 +109,7 @@ static void refusal(void)
     takt_generator *g = NULL;
     takt_generated result;
     int calls = 0;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &small, &g));
     EXPECT_OK(ctx, takt_generate(g, "a b", &how, refuse, &calls, &result));
@@ -129,7 +129,7 @@ static void gaps(void)
     takt_token_text back = {room, sizeof room, 0};
     takt_ctx *ctx;
     takt_tokenizer *t;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "gaps", text, sizeof text - 1, &t));
     EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){0, 3, 5}, 3, 0, &back));
@@ -165,17 +165,17 @@ static void strangers(void)
     EXPECT(length < sizeof bytes && takt_memfs_put(fs, "tiny.gguf", bytes, length) == 0);
     const takt_files files = takt_memfs_files(fs);
     const takt_config config = {.files = &files};
-    EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK);
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
     for (size_t i = 0; i < 3; i++) {
         takt_generator *g = NULL;
-        EXPECT(takt_memfs_put(fs, "m.takt", texts[i], strlen(texts[i])) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, "m.takt", texts[i], strlen(texts[i])), 0);
         takt_status status = takt_generator_open(ctx, "m.takt", &with, &g);
         if (i == 2) { /* seen when the first rows come */
             EXPECT_OK(ctx, status);
             status = takt_generator_rate(g, ids, 3, logs);
         }
         EXPECT_STATUS(ctx, status, TAKT_ERR_UNSUPPORTED);
-        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_GGUF_UNSUPPORTED);
+        EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_GGUF_UNSUPPORTED);
         takt_generator_destroy(g);
     }
     takt_ctx_destroy(ctx);

@@ -239,12 +239,13 @@ static void memory(void)
         return;
     EXPECT_OK(ctx, takt_generator_read(g, first, 4));
     EXPECT_STATUS(ctx, takt_generator_rewind(g, 2), TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SPECULATION);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_SPECULATION);
     EXPECT_OK(ctx, takt_generator_reuse(g, first, 10, &kept));
     EXPECT_EQ(kept, 4);
     EXPECT_OK(ctx, takt_generator_save(g, path_of("m.kv")));
     EXPECT_OK(ctx, takt_generator_reuse(g, other + 1, 4, &kept));
-    EXPECT(kept == 0 && takt_generator_position(g) == 0);
+    EXPECT_EQ(kept, 0);
+    EXPECT_EQ(takt_generator_position(g), 0);
     EXPECT_OK(ctx, takt_generator_load(g, path_of("m.kv")));
     EXPECT_EQ(takt_generator_position(g), 4);
     takt_generate_options how = {.max_tokens = 2, .lookup = true};
@@ -291,7 +292,7 @@ static void swept(void)
 
 static void all(void)
 {
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     reused();
     adopted();

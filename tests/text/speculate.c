@@ -101,8 +101,8 @@ static size_t same_text(takt_generator *g, const char *prompt, const takt_genera
             write_as(g, prompt, &with, &guessed);
             EXPECT(strcmp(plain.p.text, guessed.p.text) == 0, "sampling %zu, seed %d: %s, not %s",
                    i, (int)seed, guessed.p.text, plain.p.text);
-            EXPECT(plain.result.tokens == guessed.result.tokens &&
-                   plain.result.end == guessed.result.end);
+            EXPECT_EQ(plain.result.tokens, guessed.result.tokens);
+            EXPECT_EQ(plain.result.end, guessed.result.end);
             EXPECT(plain.position == guessed.position &&
                        memcmp(plain.scores, guessed.scores, sizeof plain.scores) == 0,
                    "sampling %zu, seed %d: the state differs behind the text", i, (int)seed);
@@ -223,7 +223,7 @@ static void broken(void)
     takt_generator *draft = path != NULL ? open_as(path, &options) : NULL;
     takt_generate_options how = {.max_tokens = 12, .draft = draft, .draft_p_min = -1};
     if (g != NULL && draft != NULL) {
-        EXPECT(same_text(g, story, &how) == 0);
+        EXPECT_EQ(same_text(g, story, &how), 0);
         EXPECT(takt_last_error_info(ctx)->id == 0, "%s", takt_last_error(ctx));
     }
     takt_generator_destroy(draft);
@@ -261,7 +261,7 @@ static void refused(void)
     paper p = {.length = 0};
     if (g != NULL && other != NULL) {
         EXPECT_STATUS(ctx, takt_generate(g, "a", &how, put, &p, NULL), TAKT_ERR_UNSUPPORTED);
-        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SPECULATION);
+        EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_SPECULATION);
         how.draft = g;
         EXPECT_STATUS(ctx, takt_generate(g, "a", &how, put, &p, NULL), TAKT_ERR_ARGUMENT);
         how.draft = NULL;
@@ -275,7 +275,7 @@ static void refused(void)
 
 static void all(void)
 {
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     ends();
     refused();

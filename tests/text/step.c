@@ -115,7 +115,7 @@ static void layers(void)
         {"q4_k, values in q6_k", 12, 14, 8, 13, NULL},
     };
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const size_t one = steps_of(ctx, &kinds[i], 1), two = steps_of(ctx, &kinds[i], 2);
@@ -161,7 +161,7 @@ static void no_allocation(void)
     watch w = {.inject = &inject};
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
-    if (!EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return;
     for (int threads = 1; threads < 3; threads++) {
         const takt_generator_options small = {.context = 48, .batch = 4, .threads = threads};
@@ -177,11 +177,12 @@ static void no_allocation(void)
         const uint64_t before = inject.gets;
         for (int i = 0; i < 5; i++)
             EXPECT_OK(ctx, takt_generator_read(g, &token, 1));
-        EXPECT(inject.gets == before);
+        EXPECT_EQ(inject.gets, before);
         takt_generator_destroy(g);
     }
     takt_ctx_destroy(ctx);
-    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
+    EXPECT_EQ(inject.faults, 0);
 }
 
 /* The plans for parts of a prompt and for ratings come and go; what was read stays. */
@@ -191,7 +192,7 @@ static void shared_state(void)
     const takt_generator_options small = {.context = 16, .batch = 4, .threads = 1};
     float want[WORDS];
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (size_t parts = 0; parts < 4; parts++) { /* 6, 1 + 5, 1 + 1 + 4, 5 + 1 */
         takt_generator *g = NULL;

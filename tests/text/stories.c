@@ -189,13 +189,14 @@ static void limits(void)
         return;
     EXPECT(takt_generator_context(g) == 16 && takt_generator_scores(g, NULL) == NULL);
     EXPECT_STATUS(ctx, takt_generator_read(g, &bad, 1), TAKT_ERR_RANGE);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKEN_ID);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_TOKEN_ID);
     EXPECT_OK(ctx, takt_generator_read(g, prompt, PROMPT));
     EXPECT_STATUS(ctx, takt_generator_read(g, prompt, 7), TAKT_ERR_ARGUMENT);
     EXPECT_EQ(takt_generator_position(g), PROMPT);
     takt_generator_reset(g);
     EXPECT_OK(ctx, takt_generate(g, "Once upon", &how, put, &p, &result));
-    EXPECT(result.end == TAKT_TEXT_CONTEXT && takt_generator_position(g) == 16);
+    EXPECT_EQ(result.end, TAKT_TEXT_CONTEXT);
+    EXPECT_EQ(takt_generator_position(g), 16);
     takt_generator_reset(g);
     how.stop = "upon";
     p = (paper){0};

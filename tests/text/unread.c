@@ -31,7 +31,7 @@ static text written(takt_ctx *ctx, takt_generate_options how, size_t parts)
 static void goes_on(void)
 {
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (int way = 0; way < 4; way++) {
         takt_generate_options how = {.ignore_eos = true, .lookup = way >= 2};
@@ -57,19 +57,19 @@ static void forgotten(void)
     takt_generator *g = NULL;
     takt_ctx *ctx;
     text out = {.length = 0};
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK) ||
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)) ||
         !EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &g)))
         return;
     EXPECT_OK(ctx, takt_generate(g, "a", &how, add, &out, NULL));
     const int64_t before = takt_generator_position(g);
     EXPECT_OK(ctx, takt_generator_read(g, &id, 1));
     EXPECT_OK(ctx, takt_generate(g, "", &how, add, &out, NULL));
-    EXPECT(takt_generator_position(g) == before + 1);
+    EXPECT_EQ(takt_generator_position(g), before + 1);
     EXPECT_OK(ctx, takt_generate(g, "", &how, add, &out, NULL));
-    EXPECT(takt_generator_position(g) == before + 2);
+    EXPECT_EQ(takt_generator_position(g), before + 2);
     takt_generator_reset(g);
     EXPECT_OK(ctx, takt_generate(g, "a", &how, add, &out, NULL));
-    EXPECT(takt_generator_position(g) == before);
+    EXPECT_EQ(takt_generator_position(g), before);
     takt_generator_destroy(g);
     takt_ctx_destroy(ctx);
 }
@@ -85,7 +85,7 @@ static void refused(void)
     for (size_t i = 0; i + 1 < sizeof longer; i++)
         longer[i] = i % 2 == 0 ? 'a' : ' ';
     longer[sizeof longer - 1] = '\0';
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (int way = 0; way < 2; way++) {
         takt_generator *g = NULL;
@@ -113,7 +113,7 @@ static void saved(void)
     how.sampling.seed = 11;
     snprintf(path, sizeof path, "%s/unread.kv",
              getenv("TAKT_TEST_TMP") != NULL ? getenv("TAKT_TEST_TMP") : "/tmp");
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     const text whole = written(ctx, how, 1);
     takt_generator *g = NULL, *h = NULL;
@@ -123,7 +123,7 @@ static void saved(void)
     EXPECT_OK(ctx, takt_generate(g, "a b a b", &how, add, &out, NULL));
     EXPECT_OK(ctx, takt_generator_save(g, path));
     EXPECT_OK(ctx, takt_generator_load(h, path));
-    EXPECT(takt_generator_position(h) == takt_generator_position(g));
+    EXPECT_EQ(takt_generator_position(h), takt_generator_position(g));
     EXPECT_OK(ctx, takt_generate(h, "", &how, add, &out, NULL));
     EXPECT(out.length == whole.length && memcmp(out.at, whole.at, whole.length) == 0,
            "%.*s, not %.*s", (int)out.length, out.at, (int)whole.length, whole.at);
@@ -131,7 +131,7 @@ static void saved(void)
     EXPECT_OK(ctx, takt_generator_rewind(h, 3));
     EXPECT_OK(ctx, takt_generator_save(h, path));
     EXPECT_OK(ctx, takt_generator_load(g, path));
-    EXPECT(takt_generate(g, "", &how, add, &out, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_generate(g, "", &how, add, &out, NULL), TAKT_ERR_ARGUMENT);
     remove(path);
     takt_generator_destroy(g);
     takt_generator_destroy(h);
