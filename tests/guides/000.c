@@ -21,7 +21,8 @@ static void buffers(void)
         EXPECT_OK(ctx, takt_session_run(session)); /* reads x, writes y */
     EXPECT_OK(ctx, takt_profile_stop(ctx, &results));
     printf("10 runs: %llu allocations\n", (unsigned long long)results.allocations);
-    EXPECT(results.allocations == 0 && results.moves == 0);
+    EXPECT_EQ(results.allocations, 0);
+    EXPECT_EQ(results.moves, 0);
     takt_profile_results_free(ctx, &results);
     takt_session_destroy(session);
     takt_view_free(ctx, &x);
@@ -65,7 +66,8 @@ static void warm_up(void)
     EXPECT_OK(ctx, takt_session_time(session, &options, &timing));
     printf("first of 100 runs %.3f ms, median %.3f ms\n", timing.samples[0] / 1e6,
            timing.stats.median / 1e6);
-    EXPECT(timing.count == 100 && timing.warmup_runs == 0);
+    EXPECT_EQ(timing.count, 100);
+    EXPECT_EQ(timing.warmup_runs, 0);
     takt_timing_free(ctx, &timing);
     takt_session_destroy(session);
 }
@@ -82,7 +84,7 @@ static void no_pauses(void)
     takt_resource_usage(ctx, &after);
     printf("1000 runs: %llu allocations\n",
            (unsigned long long)(after.allocations - before.allocations));
-    EXPECT(after.allocations == before.allocations);
+    EXPECT_EQ(after.allocations, before.allocations);
     takt_session_destroy(session);
     takt_ctx_trim(ctx); /* now is a good moment */
 }

@@ -42,7 +42,8 @@ static void timed(void)
     for (size_t i = 0; i < profile.op_count; i++)
         if (strcmp(profile.ops[i].name, "matmul") == 0)
             printf("matmul: %.2fms\n", profile.ops[i].total_ns / 1e6);
-    EXPECT(c[0] == 10 && c[3] == 21);
+    EXPECT_EQ(c[0], 10);
+    EXPECT_EQ(c[3], 21);
     takt_profile_results_free(ctx, &profile);
 }
 
@@ -54,7 +55,9 @@ static void in_place(void)
     const takt_op_call call = {"relu", NULL, &x, 1, &x, 1};
     EXPECT_OK(ctx, takt_op_run(ctx, &call));
     printf("relu: %g %g %g %g %g\n", numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
-    EXPECT(numbers[0] == 0 && numbers[1] == 2 && numbers[4] == 0);
+    EXPECT_EQ(numbers[0], 0);
+    EXPECT_EQ(numbers[1], 2);
+    EXPECT_EQ(numbers[4], 0);
 }
 
 /* 12, 13 and 14: Fortran order is read where it lies */
@@ -98,7 +101,8 @@ static void pooled(void)
     takt_tensor_pool_query(pool, &info);
     printf("10 tensors: %llu allocated, %llu used again\n", (unsigned long long)info.misses,
            (unsigned long long)info.hits);
-    EXPECT(info.misses == 1 && info.hits == 9);
+    EXPECT_EQ(info.misses, 1);
+    EXPECT_EQ(info.hits, 9);
     takt_tensor_pool_clear(pool);
     takt_tensor_pool_destroy(pool);
 }

@@ -73,7 +73,7 @@ static void layout(void)
         printf("Cache hit rate: %.2f%%\n", stats.cache_hit_pct);
     else
         printf("Cache hit rate: unavailable (%s)\n", takt_monitor_cache_reason(monitor));
-    EXPECT(stats.has_cache == (takt_monitor_cache_reason(monitor)[0] == '\0'));
+    EXPECT_EQ(stats.has_cache, (takt_monitor_cache_reason(monitor)[0] == '\0'));
     takt_session_destroy(session);
     takt_monitor_destroy(monitor);
 }
