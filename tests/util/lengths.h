@@ -127,7 +127,7 @@ static bool run(takt_session *s)
 
 static bool same(takt_session *a, takt_session *b, const char *sizes)
 {
-    bool ok = EXPECT(takt_session_output_count(a) == takt_session_output_count(b));
+    bool ok = EXPECT_EQ(takt_session_output_count(a), takt_session_output_count(b));
     for (size_t i = 0; ok && i < takt_session_output_count(a); i++) {
         const takt_tensor_view *x = takt_session_output(a, i), *y = takt_session_output(b, i);
         const size_t bytes = count_of(x) * (size_t)takt_dtype_bits(x->dtype) / 8;

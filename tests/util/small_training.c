@@ -21,7 +21,7 @@ bool small_training_begin(small_training *t, const takt_files *files)
     const takt_plan_options plan = {.threads = 1};
     const takt_train_options o = {.optimizer = "adam", .plan = &plan};
     *t = (small_training){0};
-    return EXPECT(takt_ctx_create(&config, &t->ctx) == TAKT_OK) &&
+    return EXPECT_OK(NULL, takt_ctx_create(&config, &t->ctx)) &&
            EXPECT_OK(t->ctx, takt_model_load_memory(t->ctx, "m.takt", net, strlen(net), &load,
                                                     &t->model)) &&
            EXPECT_OK(t->ctx, takt_trainer_create(t->model, &o, &t->trainer));
