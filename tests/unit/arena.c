@@ -33,10 +33,10 @@ static void blocks(void)
     void *zero;
     EXPECT_OK(ctx, takt_mem_zero(ctx, 7, 9, "a test", &zero));
     for (size_t i = 0; i < 63; i++)
-        EXPECT(((char *)zero)[i] == 0);
-    EXPECT(ctx->live_bytes == 63);
+        EXPECT_EQ(((char *)zero)[i], 0);
+    EXPECT_EQ(ctx->live_bytes, 63);
     takt_mem_put(ctx, zero, 63);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     EXPECT_STATUS(ctx, takt_mem_zero(ctx, SIZE_MAX / 2, 3, "a test", &zero), TAKT_ERR_LIMIT);
     EXPECT(zero == NULL && takt_last_error_info(ctx)->id == TAKT_E_OVERFLOW);
 }
@@ -51,12 +51,13 @@ static void grows(void)
         ((int *)array)[need - 1] = (int)need;
     }
     for (size_t need = 1; need < 1000; need += 13)
-        EXPECT(((int *)array)[need - 1] == (int)need);
+        EXPECT_EQ(((int *)array)[need - 1], (int)need);
     const size_t before = capacity;
     EXPECT_STATUS(ctx, takt_mem_grow(ctx, &array, &capacity, SIZE_MAX / 2, 4), TAKT_ERR_LIMIT);
     EXPECT(capacity == before, "a failure leaves the array");
     EXPECT_STATUS(ctx, takt_mem_grow(ctx, &array, &capacity, (size_t)1 << 60, 1), TAKT_ERR_MEMORY);
-    EXPECT(capacity == before && ((int *)array)[0] == 1);
+    EXPECT_EQ(capacity, before);
+    EXPECT_EQ(((int *)array)[0], 1);
     takt_mem_put(ctx, array, capacity * sizeof(int));
 }
 
@@ -78,7 +79,7 @@ static void many_pieces(void)
             EXPECT(pieces[i][j] == (i & 0xFF), "piece %zu", i);
     }
     takt_arena_deinit(&arena);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     EXPECT(takt_arena_get(&arena, 10) != NULL, "an arena may be used again");
     takt_arena_deinit(&arena);
     takt_arena_deinit(&arena);
@@ -88,15 +89,15 @@ static void texts_and_arrays(void)
 {
     takt_arena arena;
     takt_arena_init(&arena, ctx);
-    EXPECT(strcmp(takt_arena_text(&arena, "abcdef", 3), "abc") == 0);
+    EXPECT_TEXT(takt_arena_text(&arena, "abcdef", 3), "abc");
     EXPECT_TEXT(takt_arena_text(&arena, NULL, 0), "");
-    EXPECT(strcmp(takt_arena_format(&arena, "%d-%s", 7, "x"), "7-x") == 0);
+    EXPECT_TEXT(takt_arena_format(&arena, "%d-%s", 7, "x"), "7-x");
     EXPECT(memcmp(takt_arena_copy(&arena, "\1\2\3", 3), "\1\2\3", 3) == 0);
     const uint64_t *array = takt_arena_array(&arena, 50, sizeof *array);
     for (size_t i = 0; i < 50; i++)
         EXPECT_EQ(array[i], 0);
     EXPECT(takt_arena_array(&arena, SIZE_MAX / 4, 8) == NULL);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_OVERFLOW);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_OVERFLOW);
     EXPECT(takt_arena_get(&arena, SIZE_MAX) == NULL);
     EXPECT(takt_arena_get(&arena, SIZE_MAX - 60) == NULL);
     EXPECT_STATUS(NULL, takt_last_error_info(ctx)->status, TAKT_ERR_MEMORY);
@@ -136,7 +137,7 @@ static void end(void)
 {
     takt_ctx_destroy(ctx);
     EXPECT(takt_inject_check(&inject) == 0, "%s", inject.fault);
-    EXPECT(takt_inject_deinit(&inject) == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
 }
 
 TEST_MAIN(begin, blocks, grows, many_pieces, texts_and_arrays, sweeps, end)

@@ -152,7 +152,7 @@ static void check_alone(const shape *s, takt_session *all, int i)
         const size_t row = k == 0 ? (size_t)i * (size_t)(s->heads * s->dim) : 0;
         memcpy(x->data, (const float *)y->data + row, float_count(x) * sizeof(float));
     }
-    if (alone != NULL && EXPECT(takt_session_run(alone) == TAKT_OK)) {
+    if (alone != NULL && EXPECT_OK(NULL, takt_session_run(alone))) {
         const takt_tensor_view *a = takt_session_output(alone, 0);
         const float *b =
             (const float *)takt_session_output(all, 0)->data + (size_t)i * float_count(a);

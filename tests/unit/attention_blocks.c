@@ -154,13 +154,19 @@ static void blocks(void)
     x[NOT][8] = NAN;
     for (int way = 0; way < 2; way++) {
         rounded(way == 0 ? NULL : "scalar", x[0], 6, got[0]);
-        EXPECT(scale_of(got[HALVES]) == 0x3c00 && (int8_t)got[HALVES][2] == -16 &&
-               (int8_t)got[HALVES][17] == -1 && (int8_t)got[HALVES][18] == 1 &&
-               (int8_t)got[HALVES][33] == -127);
-        EXPECT(scale_of(got[ZERO]) == 0 && got[ZERO][2] == 0);
-        EXPECT(scale_of(got[TINY]) == 0 && got[TINY][2] == 0 && got[TINY][5] == 127);
-        EXPECT(scale_of(got[HUGE]) == 0x7c00 && (int8_t)got[HUGE][6] == -127 &&
-               (int8_t)got[HUGE][7] == 42);
+        EXPECT_EQ(scale_of(got[HALVES]), 0x3c00);
+        EXPECT_EQ((int8_t)got[HALVES][2], -16);
+        EXPECT_EQ((int8_t)got[HALVES][17], -1);
+        EXPECT_EQ((int8_t)got[HALVES][18], 1);
+        EXPECT_EQ((int8_t)got[HALVES][33], -127);
+        EXPECT_EQ(scale_of(got[ZERO]), 0);
+        EXPECT_EQ(got[ZERO][2], 0);
+        EXPECT_EQ(scale_of(got[TINY]), 0);
+        EXPECT_EQ(got[TINY][2], 0);
+        EXPECT_EQ(got[TINY][5], 127);
+        EXPECT_EQ(scale_of(got[HUGE]), 0x7c00);
+        EXPECT_EQ((int8_t)got[HUGE][6], -127);
+        EXPECT_EQ((int8_t)got[HUGE][7], 42);
         EXPECT((scale_of(got[INF]) & 0x7fff) > 0x7c00 && got[INF][8] == 0 && got[INF][9] == 0);
         EXPECT((scale_of(got[NOT]) & 0x7fff) > 0x7c00);
     }

@@ -150,7 +150,7 @@ static void check_alone(const shape *s, takt_session *all, int b)
         memcpy((float *)takt_session_input(alone, 3)->data + r * one.keys,
                (const float *)takt_session_input(all, 3)->data + r * s->keys,
                (size_t)one.keys * sizeof(float));
-    if (alone != NULL && EXPECT(takt_session_run(alone) == TAKT_OK)) {
+    if (alone != NULL && EXPECT_OK(NULL, takt_session_run(alone))) {
         const takt_tensor_view *a = takt_session_output(alone, 0);
         const float *y =
             (const float *)takt_session_output(all, 0)->data + (size_t)b * float_count(a);

@@ -102,7 +102,7 @@ static void tensors(void)
     takt_tensor c = filled(ctx, 17, 1), d = filled(ctx, 17, 1);
     const takt_attr x = {.tensor = &a}, y = {.tensor = &b}, v = {.tensor = &c}, w = {.tensor = &d};
     EXPECT(takt_attr_same(&def, &x, &y));
-    EXPECT(takt_attr_hash(&def, &x, 0) == takt_attr_hash(&def, &y, 0));
+    EXPECT_EQ(takt_attr_hash(&def, &x, 0), takt_attr_hash(&def, &y, 0));
     EXPECT(!takt_attr_same(&def, &v, &w) && takt_attr_same(&def, &v, &v));
     takt_tensor_release(&a);
     takt_tensor_release(&b);

@@ -53,11 +53,11 @@ static void bindings(const takt_model *m, const char *backend)
         const takt_tensor_view dense = view_of(x, 3, 0, 0), wide = view_of(x, 3, 8, 1),
                                other = view_of(x, 3, 1, 3), rest = view_of(y, 3, 0, 0),
                                own = {.dtype = TAKT_BOOL, .rank = 2, .dims = {3, 4}};
-        EXPECT(takt_session_bind(s, "y", &rest) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(s, "y", &rest));
         try_view(s, &dense, x, 12, "dense");
         try_view(s, &wide, x, 20, "rows with room between them");
         try_view(s, &other, x, 12, "Fortran order");
-        EXPECT(takt_session_bind(s, "x", &own) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_bind(s, "x", &own));
         uint8_t *memory = takt_session_input(s, 0)->data;
         memset(memory, 1, 12);
         EXPECT_OK(NULL, takt_session_run(s));
@@ -104,7 +104,7 @@ static void states(void)
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", source, strlen(source), NULL, &m)) &&
         EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)) &&
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
-        EXPECT(takt_session_state_put(s, "s", &v) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_state_put(s, "s", &v));
         bytes[2] = 2;
         EXPECT(takt_session_state_put(s, "s", &v) != TAKT_OK);
         EXPECT(strstr(takt_session_error(s)->message, "element 2 is 2") != NULL, "%s",
@@ -135,10 +135,10 @@ static void check(void)
     uint8_t bytes[40];
     for (size_t count = 0; count <= sizeof bytes; count++) {
         memset(bytes, 1, sizeof bytes);
-        EXPECT(takt_bools_check(bytes, count) == count);
+        EXPECT_EQ(takt_bools_check(bytes, count), count);
         for (size_t i = 0; i < count; i++) {
             bytes[i] = 2;
-            EXPECT(takt_bools_check(bytes, count) == i);
+            EXPECT_EQ(takt_bools_check(bytes, count), i);
             bytes[i] = 0;
         }
     }

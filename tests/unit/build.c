@@ -56,7 +56,10 @@ static takt_model *built(maker *m)
     takt_build_output(b, "second", takt_build_result(b, halves, 1));
     takt_desc d;
     EXPECT_OK(m->ctx, takt_build_describe(b, y, &d));
-    EXPECT(d.dtype == TAKT_F32 && d.rank == 2 && d.dims[0] == -1 && d.dims[1] == 3);
+    EXPECT_EQ(d.dtype, TAKT_F32);
+    EXPECT_EQ(d.rank, 2);
+    EXPECT_EQ(d.dims[0], -1);
+    EXPECT_EQ(d.dims[1], 3);
     EXPECT(d.dim_names[0] != NULL && strcmp(d.dim_names[0], "n") == 0);
     EXPECT_OK(m->ctx, takt_build_status(b));
     EXPECT_OK(m->ctx, takt_build_finish(b, 0, &model));
@@ -72,8 +75,7 @@ static void run(takt_ctx *ctx, const takt_model *model, float *first, float *sec
     takt_session *s = NULL;
     if (EXPECT_OK(ctx, takt_plan_create(model, &o, &p)) &&
         EXPECT_OK(ctx, takt_session_create(p, NULL, &s)) &&
-        EXPECT(takt_session_bind(s, "x", &v) == TAKT_OK) &&
-        EXPECT(takt_session_run(s) == TAKT_OK)) {
+        EXPECT_OK(NULL, takt_session_bind(s, "x", &v)) && EXPECT_OK(NULL, takt_session_run(s))) {
         memcpy(first, takt_session_output(s, 0)->data, 2 * sizeof *first);
         memcpy(second, takt_session_output(s, 1)->data, 4 * sizeof *second);
     }
@@ -196,7 +198,7 @@ static void one_mistake(int id, const char *hint, void (*make)(takt_build *b))
         return;
     make(m.b);
     /* Later calls are ignored, and the first failure is reported. */
-    EXPECT(takt_build_input(m.b, "later", "f32[2]") == TAKT_NO_VALUE);
+    EXPECT_EQ(takt_build_input(m.b, "later", "f32[2]"), TAKT_NO_VALUE);
     EXPECT(takt_model_load(m.ctx, "nowhere.takt", NULL, &model) != TAKT_OK);
     takt_build_output(m.b, "later", 0);
     EXPECT(takt_build_status(m.b) != TAKT_OK);
@@ -304,18 +306,20 @@ static void nothing(void)
     takt_desc d;
     takt_model *model = NULL;
     takt_build *b = NULL;
-    EXPECT(takt_build_create(NULL, "m", &b) == TAKT_ERR_ARGUMENT && b == NULL);
-    EXPECT(takt_build_create(NULL, "m", NULL) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_build_input(NULL, "x", "f32[2]") == TAKT_NO_VALUE);
-    EXPECT(takt_build_constant(NULL, NULL) == TAKT_NO_VALUE);
-    EXPECT(takt_build_op(NULL, "relu", NULL, NULL, 0, NULL) == TAKT_NO_VALUE);
-    EXPECT(takt_build_parameter(NULL, "w", "f32[2]", NULL) == TAKT_NO_VALUE);
-    EXPECT(takt_build_result(NULL, 0, 0) == TAKT_NO_VALUE);
+    if (EXPECT_STATUS(NULL, takt_build_create(NULL, "m", &b), TAKT_ERR_ARGUMENT))
+        EXPECT(b == NULL);
+    EXPECT_STATUS(NULL, takt_build_create(NULL, "m", NULL), TAKT_ERR_ARGUMENT);
+    EXPECT_EQ(takt_build_input(NULL, "x", "f32[2]"), TAKT_NO_VALUE);
+    EXPECT_EQ(takt_build_constant(NULL, NULL), TAKT_NO_VALUE);
+    EXPECT_EQ(takt_build_op(NULL, "relu", NULL, NULL, 0, NULL), TAKT_NO_VALUE);
+    EXPECT_EQ(takt_build_parameter(NULL, "w", "f32[2]", NULL), TAKT_NO_VALUE);
+    EXPECT_EQ(takt_build_result(NULL, 0, 0), TAKT_NO_VALUE);
     takt_build_next(NULL, "w", 0);
     takt_build_output(NULL, "y", 0);
     EXPECT_STATUS(NULL, takt_build_status(NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, takt_build_describe(NULL, 0, &d), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_build_finish(NULL, 0, &model) == TAKT_ERR_ARGUMENT && model == NULL);
+    if (EXPECT_STATUS(NULL, takt_build_finish(NULL, 0, &model), TAKT_ERR_ARGUMENT))
+        EXPECT(model == NULL);
     takt_build_destroy(NULL);
     EXPECT_STATUS(NULL, takt_model_gradient(NULL, NULL, NULL, &model), TAKT_ERR_ARGUMENT);
     if (!begin(&m))
@@ -349,7 +353,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     takt_build_output(b, "y", y);
     if (status == TAKT_OK)
         status = takt_build_finish(b, 3, &model);
-    EXPECT((status == TAKT_OK) == (model != NULL));
+    EXPECT_EQ((status == TAKT_OK), (model != NULL));
     if (status == TAKT_OK)
         status = takt_model_gradient(model, "y", "w", &gradient);
     takt_model_destroy(gradient);

@@ -169,7 +169,9 @@ static void tiles_are_read(void)
                                       "a,b,c", "-1,2,3", "1,2,99999", "1, 2,3",  "1,2,3 "};
     takt_plan_options o = {.threads = 1};
     EXPECT_OK(ctx, takt_opts_tile(ctx, &o, "96,1024,0"));
-    EXPECT(o.cache.rows == 96 && o.cache.depth == 1024 && o.cache.columns == 0);
+    EXPECT_EQ(o.cache.rows, 96);
+    EXPECT_EQ(o.cache.depth, 1024);
+    EXPECT_EQ(o.cache.columns, 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         EXPECT_STATUS(ctx, takt_opts_tile(ctx, &o, bad[i]), TAKT_ERR_ARGUMENT);
     EXPECT_EQ(o.cache.rows, 96);

@@ -39,7 +39,7 @@ static void plausible(const takt_ceilings *c)
     EXPECT((c->one.f16_gflops > 0) == (f16 != NULL && f16->rank > 0), "%g", c->one.f16_gflops);
     EXPECT(c->all.f32_gflops >= c->one.f32_gflops);
     EXPECT(c->one.read_gbs[TAKT_LEVELS - 1] > 0.05 && c->one.copy_gbs[TAKT_LEVELS - 1] > 0.05);
-    EXPECT(strlen(c->fingerprint) == 16);
+    EXPECT_EQ(strlen(c->fingerprint), 16);
 }
 
 static void measured_and_kept(void)
@@ -59,8 +59,8 @@ static void measured_and_kept(void)
     takt_text_deinit(&text);
     EXPECT_OK(ctx, takt_ceilings_get(ctx, path, false, &second));
     EXPECT(second.from_file && second.one.f32_gflops == first.one.f32_gflops);
-    EXPECT(second.one.f16_gflops == first.one.f16_gflops &&
-           second.all.bf16_gflops == first.all.bf16_gflops);
+    EXPECT_EQ(second.one.f16_gflops, first.one.f16_gflops);
+    EXPECT_EQ(second.all.bf16_gflops, first.all.bf16_gflops);
     EXPECT(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs) == 0);
 }
 
@@ -122,7 +122,8 @@ static void fewer_peaks(void)
     takt_arena_init(&arena, ctx);
     EXPECT_OK(ctx, takt_json_parse(ctx, &arena, text, strlen(text), &list));
     EXPECT(!takt_isa_peaks_read(list, &r), "the others are missing");
-    EXPECT(r.peak_count == 1 && r.peaks[0].one_thread == 3);
+    EXPECT_EQ(r.peak_count, 1);
+    EXPECT_EQ(r.peaks[0].one_thread, 3);
     EXPECT(!takt_isa_peaks_read(NULL, &r) && r.peak_count == 0);
     takt_arena_deinit(&arena);
 }
@@ -133,7 +134,8 @@ static void levels(void)
     c.one.read_gbs[0] = 100;
     c.one.read_gbs[1] = 50;
     c.one.read_gbs[3] = 10;
-    EXPECT(takt_ceilings_level(&c, 500) == 0 && takt_ceilings_level(&c, 1001) == 1);
+    EXPECT_EQ(takt_ceilings_level(&c, 500), 0);
+    EXPECT_EQ(takt_ceilings_level(&c, 1001), 1);
     EXPECT(takt_ceilings_level(&c, 20000) == 3, "there is no third level");
     EXPECT(takt_ceilings_read_gbs(&c, 2, false) == 10, "the next that was measured");
 }
@@ -157,12 +159,15 @@ static void roofs(void)
     step.cost.flops = 4000;
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(roof.bytes == 8000 && roof.level == 0, "%g bytes, level %d", roof.bytes, roof.level);
-    EXPECT(roof.compute_ns == 50 && roof.memory_ns == 80 && roof.floor_ns == 80);
+    EXPECT_EQ(roof.compute_ns, 50);
+    EXPECT_EQ(roof.memory_ns, 80);
+    EXPECT_EQ(roof.floor_ns, 80);
     EXPECT_TEXT(takt_roof_bound(&roof, 100), "L1");
     EXPECT_TEXT(takt_roof_bound(&roof, 2000), "overhead");
     step.cost.flops = 80000;
     takt_roof_of(&plan, &step, &c, &roof);
-    EXPECT(strcmp(takt_roof_bound(&roof, 2000), "compute") == 0 && roof.floor_ns == 1000);
+    EXPECT_TEXT(takt_roof_bound(&roof, 2000), "compute");
+    EXPECT_EQ(roof.floor_ns, 1000);
     step.cost.bytes = 80; /* looks at a hundredth of everything */
     takt_roof_of(&plan, &step, &c, &roof);
     EXPECT(fabs(roof.bytes - 80) < 1e-9, "%g", roof.bytes);
@@ -232,15 +237,16 @@ static void device_roofs(void)
     takt_roof_of_device(&plan, &step, &d, &roof);
     EXPECT(strcmp(takt_roof_bound(&roof, 3e5), "HBM") == 0 && fabs(roof.floor_ns - 2e5) < 1e-3);
     takt_roof_of_device(&plan, &step, &none, &roof);
-    EXPECT(strcmp(takt_roof_bound(&roof, 3e5), "unknown") == 0 && roof.floor_ns == 0);
+    EXPECT_TEXT(takt_roof_bound(&roof, 3e5), "unknown");
+    EXPECT_EQ(roof.floor_ns, 0);
     step.space = 0;
     step.transfer = (takt_transfer){TAKT_COPY_UP, 200000000};
     takt_roof_of_device(&plan, &step, &d, &roof);
     EXPECT(strcmp(takt_roof_bound(&roof, 5e6), "PCIe") == 0 && fabs(roof.floor_ns - 4e6) < 1e-3);
-    EXPECT(takt_bound_read("FMA") == TAKT_BOUND_COMPUTE);
-    EXPECT(takt_bound_read("launch") == TAKT_BOUND_OVERHEAD);
-    EXPECT(takt_bound_read("HBM") == TAKT_BOUND_MEMORY);
-    EXPECT(takt_bound_read("unknown") == TAKT_BOUND_UNKNOWN);
+    EXPECT_EQ(takt_bound_read("FMA"), TAKT_BOUND_COMPUTE);
+    EXPECT_EQ(takt_bound_read("launch"), TAKT_BOUND_OVERHEAD);
+    EXPECT_EQ(takt_bound_read("HBM"), TAKT_BOUND_MEMORY);
+    EXPECT_EQ(takt_bound_read("unknown"), TAKT_BOUND_UNKNOWN);
 }
 
 static void end(void)

@@ -91,7 +91,7 @@ static void of_model(void)
         return;
     EXPECT(takt_tokenizer_chat_template(t) == NULL);
     EXPECT_STATUS(ctx, takt_chat_of(t, &chat), TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKENIZER_MISSING);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_TOKENIZER_MISSING);
     EXPECT_OK(ctx, takt_chat_parse(ctx, "t", "{{ bos_token }}a{{ eos_token }}", 0, &chat));
     EXPECT_OK(ctx, takt_chat_render(chat, t, hello, NULL, gather, &out));
     EXPECT(strcmp(out.text, "a</s>") == 0, "\"%s\"", out.text);
@@ -158,7 +158,7 @@ static void mistakes(void)
                "%s: status %d, %d: %s", rows[i].template, status, e->id, e->message);
     }
     EXPECT_STATUS(ctx, render("a", "[1]", &out), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SERVE_REQUEST);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_SERVE_REQUEST);
     EXPECT_STATUS(ctx, render("a", "{\"messages\": 1}", &out), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, render("a", "{", &out), TAKT_ERR_FORMAT);
 }

@@ -28,7 +28,7 @@ static void tasks_of(void)
                      sixteen = takt_cost_model_tasks(&slow_call, us, 16);
         EXPECT(two == cases[i].of_2 && eight == cases[i].of_8 && sixteen == cases[i].of_16,
                "%g us: %zu tasks for 2 threads, %zu for 8, %zu for 16", us, two, eight, sixteen);
-        EXPECT(takt_cost_model_tasks(&slow_call, us, 1) == 1);
+        EXPECT_EQ(takt_cost_model_tasks(&slow_call, us, 1), 1);
     }
 }
 
@@ -55,16 +55,17 @@ static void never_longer(void)
                        before, all);
                 before = tasks;
             }
-            EXPECT(before == 4 * threads[t] && takt_cost_model_tasks(w, 0.5, threads[t]) == 1);
+            EXPECT_EQ(before, 4 * threads[t]);
+            EXPECT_EQ(takt_cost_model_tasks(w, 0.5, threads[t]), 1);
         }
 }
 
 static void by_the_slower(void)
 {
-    EXPECT(takt_cost_model_us(&slow_call, 1e6, 1e6) == 100 &&
-           takt_cost_model_us(&slow_call, 1e5, 1e6) == 50);
+    EXPECT_EQ(takt_cost_model_us(&slow_call, 1e6, 1e6), 100);
+    EXPECT_EQ(takt_cost_model_us(&slow_call, 1e5, 1e6), 50);
     /* A megabyte from near by, two from far away. */
-    EXPECT(takt_cost_model_us(&slow_call, 0, 3 << 20) == (1 << 20) / 2e4 + (2 << 20) / 1e4);
+    EXPECT_EQ(takt_cost_model_us(&slow_call, 0, 3 << 20), (1 << 20) / 2e4 + (2 << 20) / 1e4);
     EXPECT(takt_cost_model_of(1) != takt_cost_model_of(1u << TAKT_ISA_avx512 | 1));
     EXPECT(takt_cost_model_of(1u << TAKT_ISA_avx512 | 1u << TAKT_ISA_avx2)->flops_per_us >
            takt_cost_model_of(1u << TAKT_ISA_avx2)->flops_per_us);

@@ -136,7 +136,7 @@ static takt_status scenario(takt_inject *inject, void *user)
         status = takt_model_gradient(m, "y", NULL, &g);
     if (status == TAKT_OK)
         status = takt_plan_create(g, &(takt_plan_options){.threads = 1}, &plan);
-    EXPECT((status == TAKT_OK) == (plan != NULL));
+    EXPECT_EQ((status == TAKT_OK), (plan != NULL));
     takt_plan_destroy(plan);
     takt_model_destroy(g);
     takt_model_destroy(m);

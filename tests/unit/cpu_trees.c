@@ -104,7 +104,7 @@ static takt_id table(takt_graph *g, takt_dtype dtype, const double *v, size_t ro
     takt_tensor t;
     type.dim[0] = (takt_dim)rows;
     type.dim[1] = columns;
-    if (!EXPECT(takt_tensor_create(g->ctx, &type, &t) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_tensor_create(g->ctx, &type, &t)))
         return TAKT_NONE;
     for (size_t i = 0; i < takt_tensor_count(&t); i++)
         if (takt_dtype_is_float(dtype))

@@ -17,9 +17,13 @@ static void defaults(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     const takt_limits *l = takt_ctx_limits(ctx);
     EXPECT(l->bytes == takt_memory_allowed() / 2 && l->bytes > 0);
-    EXPECT(l->file_bytes == UINT64_C(64) << 30 && l->tensor_bytes == UINT64_C(16) << 30);
-    EXPECT(l->nodes == 4000000 && l->name_bytes == 4096 && l->depth == 32);
-    EXPECT(l->trip_count == 1000000 && l->errors == 20);
+    EXPECT_EQ(l->file_bytes, UINT64_C(64) << 30);
+    EXPECT_EQ(l->tensor_bytes, UINT64_C(16) << 30);
+    EXPECT_EQ(l->nodes, 4000000);
+    EXPECT_EQ(l->name_bytes, 4096);
+    EXPECT_EQ(l->depth, 32);
+    EXPECT_EQ(l->trip_count, 1000000);
+    EXPECT_EQ(l->errors, 20);
     EXPECT(ctx->now_ns(ctx->clock_user) <= ctx->now_ns(ctx->clock_user));
     takt_ctx_destroy(ctx);
     takt_ctx_destroy(NULL);
@@ -32,7 +36,8 @@ static void limit_edge(void)
     takt_ctx *ctx;
     void *a, *b;
     EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
-    EXPECT(takt_ctx_limits(ctx)->depth == 3 && takt_ctx_limits(ctx)->nodes == 4000000);
+    EXPECT_EQ(takt_ctx_limits(ctx)->depth, 3);
+    EXPECT_EQ(takt_ctx_limits(ctx)->nodes, 4000000);
     EXPECT_OK(ctx, takt_mem_get(ctx, 999, "a test", &a));
     takt_mem_put(ctx, a, 999);
     EXPECT_OK(ctx, takt_mem_get(ctx, 1000, "a test", &a));
@@ -45,10 +50,10 @@ static void limit_edge(void)
     EXPECT_STATUS(ctx, takt_mem_get(ctx, 401, "a test", &b), TAKT_ERR_MEMORY);
     EXPECT_STATUS(ctx, takt_mem_get(ctx, SIZE_MAX, "a test", &b), TAKT_ERR_MEMORY);
     EXPECT_OK(ctx, takt_mem_get(ctx, 400, "a test", &b));
-    EXPECT(ctx->live_bytes == 1000);
+    EXPECT_EQ(ctx->live_bytes, 1000);
     takt_mem_put(ctx, a, 600);
     takt_mem_put(ctx, b, 400);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     takt_ctx_destroy(ctx);
 }
 
@@ -63,7 +68,7 @@ static void own_files(void)
     EXPECT_OK(NULL, takt_ctx_create(&config, &over));
     EXPECT(takt_ctx_files(over)->open_read == files.open_read);
     EXPECT(takt_ctx_files(over)->user == files.user);
-    EXPECT(takt_ctx_files(over)->open_read(files.user, "/nowhere/at/all", &file) == ENOENT);
+    EXPECT_EQ(takt_ctx_files(over)->open_read(files.user, "/nowhere/at/all", &file), ENOENT);
     takt_ctx_destroy(over);
     takt_ctx_destroy(under);
 }
@@ -112,7 +117,7 @@ static void other_versions(void)
     } longer = {.config = {.size = sizeof longer, .limits.nodes = 7}};
     takt_ctx *ctx;
     EXPECT_OK(NULL, takt_ctx_create(&longer.config, &ctx));
-    EXPECT(takt_ctx_limits(ctx)->nodes == 7);
+    EXPECT_EQ(takt_ctx_limits(ctx)->nodes, 7);
     takt_ctx_destroy(ctx);
     longer.future = 1;
     EXPECT_STATUS(NULL, takt_ctx_create(&longer.config, &ctx), TAKT_ERR_ARGUMENT);

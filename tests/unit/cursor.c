@@ -10,10 +10,12 @@ static void reads(void)
 {
     const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     takt_cursor c = takt_cursor_of(bytes, sizeof bytes, 100);
-    EXPECT(takt_cursor_left(&c) == 16 && takt_cursor_offset(&c) == 100);
-    EXPECT(takt_cursor_u8(&c) == 1 && takt_cursor_u16le(&c) == 0x0302);
-    EXPECT(takt_cursor_u32le(&c) == 0x07060504u);
-    EXPECT(takt_cursor_u64le(&c) == 0x0F0E0D0C0B0A0908u);
+    EXPECT_EQ(takt_cursor_left(&c), 16);
+    EXPECT_EQ(takt_cursor_offset(&c), 100);
+    EXPECT_EQ(takt_cursor_u8(&c), 1);
+    EXPECT_EQ(takt_cursor_u16le(&c), 0x0302);
+    EXPECT_EQ(takt_cursor_u32le(&c), 0x07060504u);
+    EXPECT_EQ(takt_cursor_u64le(&c), 0x0F0E0D0C0B0A0908u);
     EXPECT(takt_cursor_left(&c) == 1 && !c.failed);
     EXPECT(takt_cursor_u16le(&c) == 0 && c.failed, "one byte is not two");
     EXPECT(takt_cursor_offset(&c) == 115, "the place of the failure stays");
@@ -34,12 +36,13 @@ static void parts(void)
     takt_cursor c = takt_cursor_of(bytes, sizeof bytes, 1000);
     EXPECT(takt_cursor_skip(&c, 2));
     takt_cursor s = takt_cursor_sub(&c, 3);
-    EXPECT(takt_cursor_offset(&s) == 1002 && takt_cursor_left(&s) == 3);
+    EXPECT_EQ(takt_cursor_offset(&s), 1002);
+    EXPECT_EQ(takt_cursor_left(&s), 3);
     EXPECT(takt_cursor_u8(&s) == 2 && takt_cursor_u32le(&s) == 0 && s.failed);
     EXPECT(!c.failed && takt_cursor_u8(&c) == 5, "a part's failure is its own");
     s = takt_cursor_sub(&c, SIZE_MAX);
     EXPECT(s.failed && c.failed && takt_cursor_left(&s) == 0 && takt_cursor_u8(&s) == 0);
-    EXPECT(takt_cursor_offset(&s) == 1006);
+    EXPECT_EQ(takt_cursor_offset(&s), 1006);
 }
 
 static uint64_t varint(const char *bytes, size_t length, bool *failed)
@@ -74,8 +77,9 @@ static void sizes(void)
     EXPECT(takt_size_add(2, 3, &r) && r == 5 && takt_size_mul(4, 5, &r) && r == 20);
     EXPECT(!takt_size_add(SIZE_MAX, 1, &r) && !takt_size_mul(SIZE_MAX / 2, 3, &r) && r == 20);
     EXPECT(takt_size_align(65, 64, &r) && r == 128 && takt_size_align(0, 64, &r) && r == 0);
-    EXPECT(takt_round_up(65, 64) == 128 && takt_round_up(64, 64) == 64 &&
-           takt_round_up(0, 16) == 0);
+    EXPECT_EQ(takt_round_up(65, 64), 128);
+    EXPECT_EQ(takt_round_up(64, 64), 64);
+    EXPECT_EQ(takt_round_up(0, 16), 0);
     EXPECT(takt_round_up(SIZE_MAX, 64) == SIZE_MAX - 63 && /* never a small one */
            takt_round_up(SIZE_MAX - 62, 64) == SIZE_MAX - 63);
     EXPECT(!takt_size_align(SIZE_MAX - 5, 64, &r) && r == 0);

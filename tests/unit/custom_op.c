@@ -21,7 +21,10 @@ static void scaled_relu(void *user, const takt_tensor_view *in, size_t in_count,
 {
     const float *x = in[0].data, *s = in[1].data;
     float *y = out[0].data;
-    EXPECT(in_count == 2 && out_count == 1 && out[0].dims[0] == 2 && out[0].dims[1] == 3);
+    EXPECT_EQ(in_count, 2);
+    EXPECT_EQ(out_count, 1);
+    EXPECT_EQ(out[0].dims[0], 2);
+    EXPECT_EQ(out[0].dims[1], 3);
     for (int i = 0; i < 6; i++)
         y[i] = (x[i] < 0 ? 0 : x[i]) * s[i % 3];
     *(int *)user += 1;

@@ -38,13 +38,13 @@ static void products(void)
     const takt_cut_pace sixteen = {16, 2.1e6, 3.3e4}, two = {2, 2.1e6, 3.3e4},
                         short_one = {16, 2e5, 3e4};
     EXPECT(takt_cpu_cut_products(&head, 12, &sixteen).rows >= 4);
-    EXPECT(takt_cpu_cut_products(&head, 3, &two).rows == 2);
-    EXPECT(takt_cpu_cut_products(&head, 12, &two).rows == 1);
-    EXPECT(takt_cpu_cut_products(&head, 64, &sixteen).rows == 1);
-    EXPECT(takt_cpu_cut_products(&head, 12, &short_one).rows == 1);
-    EXPECT(takt_cpu_cut_products(&(takt_cut_work){128, 0, 14, 2}, 12, &sixteen).rows == 1);
-    EXPECT(takt_cpu_cut_products(&(takt_cut_work){0, 8, 14, 2}, 12, &sixteen).rows == 1);
-    EXPECT(takt_cpu_cut_products(&head, 12, &(takt_cut_pace){1, 2.1e6, 3.3e4}).rows == 1);
+    EXPECT_EQ(takt_cpu_cut_products(&head, 3, &two).rows, 2);
+    EXPECT_EQ(takt_cpu_cut_products(&head, 12, &two).rows, 1);
+    EXPECT_EQ(takt_cpu_cut_products(&head, 64, &sixteen).rows, 1);
+    EXPECT_EQ(takt_cpu_cut_products(&head, 12, &short_one).rows, 1);
+    EXPECT_EQ(takt_cpu_cut_products(&(takt_cut_work){128, 0, 14, 2}, 12, &sixteen).rows, 1);
+    EXPECT_EQ(takt_cpu_cut_products(&(takt_cut_work){0, 8, 14, 2}, 12, &sixteen).rows, 1);
+    EXPECT_EQ(takt_cpu_cut_products(&head, 12, &(takt_cut_pace){1, 2.1e6, 3.3e4}).rows, 1);
 }
 
 int main(void)
@@ -68,7 +68,8 @@ int main(void)
     EXPECT(eight.rows == 2 && eight.columns == 4, "%zu x %zu", eight.rows, eight.columns);
     EXPECT(two.rows == 2 && two.columns == 1, "%zu x %zu", two.rows, two.columns);
     const takt_cut away = takt_cpu_cut_tiles(&amx, 8, 4e6), as_f32 = takt_cpu_cut(&amx, 8);
-    EXPECT(away.rows == as_f32.rows && away.columns == as_f32.columns);
+    EXPECT_EQ(away.rows, as_f32.rows);
+    EXPECT_EQ(away.columns, as_f32.columns);
     const takt_cut_work one = {1, 11, 8, 2}; /* a row is never cut */
     const takt_cut row = takt_cpu_cut_of(&one, 2, 400e3);
     EXPECT(row.rows == 1 && row.columns == 2, "%zu x %zu", row.rows, row.columns);

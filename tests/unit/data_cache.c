@@ -38,10 +38,10 @@ static void compare(const takt_data *a, const takt_data *b)
     float x[2][ROWS * MOST] = {{0}};
     int64_t labels[2][ROWS * MOST] = {{0}};
     const takt_data *const sets[] = {a, b};
-    EXPECT(takt_data_count(a) == takt_data_count(b) &&
-           takt_data_classes(a) == takt_data_classes(b) &&
-           takt_data_field_count(a) == takt_data_field_count(b));
-    EXPECT(strcmp(a->set.format, b->set.format) == 0);
+    EXPECT_EQ(takt_data_count(a), takt_data_count(b));
+    EXPECT_EQ(takt_data_classes(a), takt_data_classes(b));
+    EXPECT_EQ(takt_data_field_count(a), takt_data_field_count(b));
+    EXPECT_TEXT(a->set.format, b->set.format);
     for (size_t i = 0; i < 2; i++) {
         const takt_desc *field = takt_data_field(sets[i], 0);
         takt_tensor_view v = {.dtype = TAKT_F32, .rank = field->rank};
@@ -155,7 +155,8 @@ static void refusals(void)
     snprintf(nowhere, sizeof nowhere, "%s.no/such/folder", cache);
     const takt_data_options no_stamp = {.cache = cache},
                             no_folder = {.cache = nowhere, .cache_stamp = "one"};
-    EXPECT(takt_data_open(ctx, csv, &no_stamp, &d) == TAKT_ERR_ARGUMENT && d == NULL);
+    if (EXPECT_STATUS(NULL, takt_data_open(ctx, csv, &no_stamp, &d), TAKT_ERR_ARGUMENT))
+        EXPECT(d == NULL);
     EXPECT(takt_data_open(ctx, csv, &no_folder, &d) == TAKT_ERR_IO && d == NULL, "%s",
            takt_last_error(ctx));
 }

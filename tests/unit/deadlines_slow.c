@@ -80,7 +80,7 @@ static double lateness(takt_session *s, double budget_ms, double allowed_ms)
         const double late = timed(s, budget_ms, &status) - budget_ms;
         if (status == TAKT_OK) /* faster than before: no deadline was met */
             return 0;
-        EXPECT(status == TAKT_ERR_DEADLINE);
+        EXPECT_STATUS(NULL, status, TAKT_ERR_DEADLINE);
         least = late < least ? late : least;
     }
     return least;

@@ -199,7 +199,7 @@ static void one_and_many(const char *source, const char *sizes)
                 const takt_tensor_view *to = takt_session_input(alone[i], k);
                 const takt_tensor_view *from = takt_session_input(s, k);
                 const size_t bytes = bytes_of(to);
-                if (EXPECT(bytes * SAMPLES == bytes_of(from)))
+                if (EXPECT_EQ(bytes * SAMPLES, bytes_of(from)))
                     memcpy(to->data, (const char *)from->data + i * bytes, bytes);
             }
             EXPECT_OK(NULL, takt_session_run(alone[i]));
@@ -292,12 +292,14 @@ static void only_what_is_asked(void)
     const size_t all = steps(m, NULL), b = steps(m, "b"), c = steps(m, "c"), a = steps(m, "first");
     EXPECT(a == 1 && b == 2 && c == 1, "%zu, %zu and %zu steps", a, b, c);
     EXPECT(steps(m, "d") >= 2 && steps(m, "b,c") == 3 && all == 5, "%zu steps", all);
-    EXPECT(steps(m, "b,c,d") == all);
+    EXPECT_EQ(steps(m, "b,c,d"), all);
     takt_session *whole = open_session(m, NULL, NULL), *part = open_session(m, NULL, "c,first");
     fill(whole, 1);
     fill(part, 1);
-    EXPECT(takt_session_input_count(part) == 2 && takt_session_output_count(part) == 2);
-    EXPECT(takt_session_run(whole) == TAKT_OK && takt_session_run(part) == TAKT_OK);
+    EXPECT_EQ(takt_session_input_count(part), 2);
+    EXPECT_EQ(takt_session_output_count(part), 2);
+    EXPECT_OK(NULL, takt_session_run(whole));
+    EXPECT_OK(NULL, takt_session_run(part));
     const takt_tensor_view *want = find(whole, "c", false), *got = find(part, "c", false);
     EXPECT(got != NULL && memcmp(want->data, got->data, 256) == 0);
     takt_session_destroy(part);

@@ -186,7 +186,7 @@ static void lists(void)
         EXPECT_OK(ctx, takt_plan_create(m, &options, &plan));
         takt_plan_destroy(plan);
         if (EXPECT_OK(ctx, takt_model_extract(m, NULL, "`s,t`", &part)))
-            EXPECT(strcmp(takt_model_output(part, 0)->name, "s,t") == 0);
+            EXPECT_TEXT(takt_model_output(part, 0)->name, "s,t");
         takt_model_destroy(part);
         const takt_plan_options others = {.sizes = "`m 1`=2,`n,0`=7", .threads = 1};
         EXPECT_OK(ctx, takt_prepare(m, &others, "`n,0`=1,8;m 1=2,3", NULL, NULL));
@@ -231,12 +231,13 @@ static void refusals(void)
                takt_last_error_info(ctx)->hint);
     }
     takt_model_destroy(m);
-    EXPECT(takt_name_read("abcdefgh", ",", back, sizeof back) == 0 && back[0] == '\0');
-    EXPECT(takt_name_read("abcdefg,", ",", back, sizeof back) == 7);
-    EXPECT(takt_name_read("", ",", back, sizeof back) == 0);
-    EXPECT(takt_name_read("`\\u{0}`", ",", back, sizeof back) == 0);
-    EXPECT(takt_name_read("`\\u{e9}`,", ",", back, sizeof back) == 8 &&
-           strcmp(back, "\xc3\xa9") == 0);
+    EXPECT_EQ(takt_name_read("abcdefgh", ",", back, sizeof back), 0);
+    EXPECT_EQ(back[0], '\0');
+    EXPECT_EQ(takt_name_read("abcdefg,", ",", back, sizeof back), 7);
+    EXPECT_EQ(takt_name_read("", ",", back, sizeof back), 0);
+    EXPECT_EQ(takt_name_read("`\\u{0}`", ",", back, sizeof back), 0);
+    EXPECT_EQ(takt_name_read("`\\u{e9}`,", ",", back, sizeof back), 8);
+    EXPECT_TEXT(back, "\xc3\xa9");
     EXPECT(takt_name_write("a b", back, 3) == 5 && strlen(back) < 3);
     takt_ctx_destroy(ctx);
 }

@@ -15,17 +15,26 @@
 /* Programs that were built against an older header find fields where they were. */
 static void layout(void)
 {
-    EXPECT(offsetof(takt_tensor_view, dtype) == 0 && offsetof(takt_tensor_view, rank) == 4);
-    EXPECT(offsetof(takt_tensor_view, dims) == 8 && offsetof(takt_tensor_view, strides) == 136);
-    EXPECT(offsetof(takt_tensor_view, data) == 264 && offsetof(takt_tensor_view, device) == 272);
+    EXPECT_EQ(offsetof(takt_tensor_view, dtype), 0);
+    EXPECT_EQ(offsetof(takt_tensor_view, rank), 4);
+    EXPECT_EQ(offsetof(takt_tensor_view, dims), 8);
+    EXPECT_EQ(offsetof(takt_tensor_view, strides), 136);
+    EXPECT_EQ(offsetof(takt_tensor_view, data), 264);
+    EXPECT_EQ(offsetof(takt_tensor_view, device), 272);
     EXPECT(sizeof(takt_tensor_view) == 280, "%zu", sizeof(takt_tensor_view));
-    EXPECT(sizeof(takt_dl_tensor) == 48 && offsetof(takt_dl_tensor, device) == 8);
-    EXPECT(offsetof(takt_dl_tensor, ndim) == 16 && offsetof(takt_dl_tensor, dtype) == 20);
-    EXPECT(offsetof(takt_dl_tensor, shape) == 24 && offsetof(takt_dl_tensor, strides) == 32);
+    EXPECT_EQ(sizeof(takt_dl_tensor), 48);
+    EXPECT_EQ(offsetof(takt_dl_tensor, device), 8);
+    EXPECT_EQ(offsetof(takt_dl_tensor, ndim), 16);
+    EXPECT_EQ(offsetof(takt_dl_tensor, dtype), 20);
+    EXPECT_EQ(offsetof(takt_dl_tensor, shape), 24);
+    EXPECT_EQ(offsetof(takt_dl_tensor, strides), 32);
     EXPECT_EQ(offsetof(takt_dl_tensor, byte_offset), 40);
-    EXPECT(offsetof(takt_dl_managed, manager) == 48 && offsetof(takt_dl_managed, deleter) == 56);
-    EXPECT(offsetof(takt_dl_versioned, manager) == 8 && offsetof(takt_dl_versioned, deleter) == 16);
-    EXPECT(offsetof(takt_dl_versioned, flags) == 24 && offsetof(takt_dl_versioned, tensor) == 32);
+    EXPECT_EQ(offsetof(takt_dl_managed, manager), 48);
+    EXPECT_EQ(offsetof(takt_dl_managed, deleter), 56);
+    EXPECT_EQ(offsetof(takt_dl_versioned, manager), 8);
+    EXPECT_EQ(offsetof(takt_dl_versioned, deleter), 16);
+    EXPECT_EQ(offsetof(takt_dl_versioned, flags), 24);
+    EXPECT_EQ(offsetof(takt_dl_versioned, tensor), 32);
 }
 
 /* ---- types ---- */
@@ -67,10 +76,11 @@ static void there_and_back(takt_ctx *ctx, const takt_tensor_view *v, takt_dlpack
     o.user = &done;
     if (!EXPECT_OK(ctx, takt_view_to_dlpack(ctx, v, &o, &d)))
         return;
-    EXPECT((d.managed != NULL) == o.unversioned && (d.versioned == NULL) == o.unversioned);
+    EXPECT_EQ((d.managed != NULL), o.unversioned);
+    EXPECT_EQ((d.versioned == NULL), o.unversioned);
     if (d.versioned != NULL) {
-        EXPECT(d.versioned->version.major == 1);
-        EXPECT(((d.versioned->flags & TAKT_DL_COPIED) != 0) == o.copied);
+        EXPECT_EQ(d.versioned->version.major, 1);
+        EXPECT_EQ(((d.versioned->flags & TAKT_DL_COPIED) != 0), o.copied);
     }
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &back, &read_only));
     EXPECT(same_view(v, &back) && read_only == o.read_only);
@@ -146,10 +156,14 @@ static void strides(void)
     const takt_dlpack d = {.managed = &m};
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
-    EXPECT(v.data == numbers + 2 && v.dims[1] == 4 && v.strides[0] == 0 && v.strides[1] == 0);
+    EXPECT(v.data == numbers + 2);
+    EXPECT_EQ(v.dims[1], 4);
+    EXPECT_EQ(v.strides[0], 0);
+    EXPECT_EQ(v.strides[1], 0);
     m.tensor.strides = steps;
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
-    EXPECT(v.strides[0] == 16 && v.strides[1] == 2);
+    EXPECT_EQ(v.strides[0], 16);
+    EXPECT_EQ(v.strides[1], 2);
     steps[0] = 0; /* rows that are the same one: a view tells that */
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
     takt_ctx_destroy(ctx);
@@ -236,12 +250,13 @@ static void misused(takt_ctx *ctx)
     takt_dl_versioned w = {.manager = NULL};
     const takt_dlpack none = {NULL, NULL}, both = {&w, &m};
     takt_dlpack d = {.managed = &m};
-    EXPECT(takt_view_from_dlpack(NULL, &d, &v, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_view_from_dlpack(NULL, &d, &v, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, NULL, &v, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, &none, &v, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, &both, &v, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, &d, NULL, NULL), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_view_to_dlpack(NULL, &v, NULL, &d) == TAKT_ERR_ARGUMENT && d.managed == NULL);
+    if (EXPECT_STATUS(NULL, takt_view_to_dlpack(NULL, &v, NULL, &d), TAKT_ERR_ARGUMENT))
+        EXPECT(d.managed == NULL);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, NULL, NULL, &d), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, NULL, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, NULL, &d), TAKT_ERR_ARGUMENT); /* no data */
@@ -277,7 +292,7 @@ static void elsewhere(takt_ctx *ctx)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &m));
     EXPECT_OK(ctx, takt_plan_create(m, NULL, &p));
     EXPECT_OK(ctx, takt_session_create(p, NULL, &s));
-    EXPECT(takt_session_bind(s, "x", &v) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_bind(s, "x", &v), TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_session_error(s)->message, "device 3 (cuda:2)") != NULL);
     takt_session_destroy(s);
     takt_plan_destroy(p);

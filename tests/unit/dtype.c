@@ -15,8 +15,8 @@ static void names(void)
         const int classes = takt_dtype_is_float((takt_dtype)d) + takt_dtype_is_int((takt_dtype)d);
         EXPECT(classes == (d != TAKT_BOOL), "%s is in %d classes", name, classes);
     }
-    EXPECT(takt_dtype_find("float32") == TAKT_DTYPE_COUNT);
-    EXPECT(takt_dtype_find(NULL) == TAKT_DTYPE_COUNT);
+    EXPECT_EQ(takt_dtype_find("float32"), TAKT_DTYPE_COUNT);
+    EXPECT_EQ(takt_dtype_find(NULL), TAKT_DTYPE_COUNT);
     EXPECT(takt_dtype_name(TAKT_DTYPE_COUNT) == NULL);
     EXPECT_EQ(takt_dtype_bits(TAKT_DTYPE_COUNT), 0);
 }
@@ -41,8 +41,8 @@ static void bytes(void)
 
 static void rounding(void)
 {
-    EXPECT(takt_dtype_round(TAKT_F64, 0.1) == 0.1);
-    EXPECT(takt_dtype_round(TAKT_F32, 0.1) == (double)0.1f);
+    EXPECT_EQ(takt_dtype_round(TAKT_F64, 0.1), 0.1);
+    EXPECT_EQ(takt_dtype_round(TAKT_F32, 0.1), (double)0.1f);
     EXPECT(takt_dtype_round(TAKT_F16, 2049) == 2048, "half to even");
     EXPECT_EQ(takt_dtype_round(TAKT_F16, 2051), 2052);
     EXPECT(isinf(takt_dtype_round(TAKT_F16, 70000)));
@@ -52,7 +52,7 @@ static void rounding(void)
     EXPECT(isinf(takt_dtype_round(TAKT_F8E5M2, INFINITY)), "a cast decided that before");
     EXPECT_EQ(takt_dtype_round(TAKT_F4E2M1, 100), 6);
     EXPECT_EQ(takt_dtype_round(TAKT_F8E8M0, 5), 4);
-    EXPECT(takt_dtype_round(TAKT_F8E8M0, 0) == 0x1p-127);
+    EXPECT_EQ(takt_dtype_round(TAKT_F8E8M0, 0), 0x1p-127);
     EXPECT(isnan(takt_dtype_round(TAKT_F8E8M0, -1)));
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++) {
         const takt_dtype dtype = (takt_dtype)d;
@@ -71,7 +71,7 @@ static void wrapping(void)
     EXPECT_EQ(takt_dtype_wrap(TAKT_U8, -1), 255);
     EXPECT_EQ(takt_dtype_wrap(TAKT_I4, 8), -8);
     EXPECT_EQ(takt_dtype_wrap(TAKT_U2, 7), 3);
-    EXPECT(takt_dtype_wrap(TAKT_I32, INT64_C(1) << 31) == INT32_MIN);
+    EXPECT_EQ(takt_dtype_wrap(TAKT_I32, INT64_C(1) << 31), INT32_MIN);
     EXPECT_EQ(takt_dtype_wrap(TAKT_I64, INT64_MIN), INT64_MIN);
     EXPECT(takt_dtype_wrap(TAKT_U64, -1) == -1, "u64 is its bits");
     EXPECT_EQ(takt_dtype_wrap(TAKT_BOOL, 4), 1);
@@ -89,7 +89,7 @@ static void conversion(void)
     EXPECT_EQ(takt_dtype_from_double(TAKT_U64, 0x1p63), INT64_MIN);
     EXPECT_EQ(takt_dtype_from_double(TAKT_I16, NAN), 0);
     EXPECT(takt_dtype_from_double(TAKT_BOOL, NAN) == 1, "NaN is not zero");
-    EXPECT(takt_dtype_to_double(TAKT_U64, -1) == 0x1p64);
+    EXPECT_EQ(takt_dtype_to_double(TAKT_U64, -1), 0x1p64);
     EXPECT_EQ(takt_dtype_to_double(TAKT_I64, -1), -1);
 }
 

@@ -44,12 +44,15 @@ static void gives_the_result(void)
     const takt_tensor_view turned = matrix(y, 3, 2);
     EXPECT_OK(ctx, takt_op_run(ctx, &(takt_op_call){"transpose", "{\"perm\": [1, 0]}", &in, 1,
                                                     &turned, 1}));
-    EXPECT(y[0] == -1 && y[1] == 4 && y[5] == 6);
+    EXPECT_EQ(y[0], -1);
+    EXPECT_EQ(y[1], 4);
+    EXPECT_EQ(y[5], 6);
     int32_t whole[6];
     const takt_tensor_view ints = {.dtype = TAKT_I32, .rank = 2, .dims = {2, 3}, .data = whole};
     EXPECT_OK(ctx,
               takt_op_run(ctx, &(takt_op_call){"cast", "{\"dtype\": \"i32\"}", &in, 1, &ints, 1}));
-    EXPECT(whole[0] == -1 && whole[5] == 6);
+    EXPECT_EQ(whole[0], -1);
+    EXPECT_EQ(whole[5], 6);
 }
 
 static void einsum(void)
@@ -80,13 +83,15 @@ static void in_place(void)
     for (int i = 0; i < 6; i++)
         EXPECT(y[i + 1] == -((float)i / 4 - 1), "%d: %g", i, (double)y[i + 1]);
     EXPECT_OK(ctx, takt_op_run(ctx, &(takt_op_call){"neg", NULL, &to, 1, &to, 1}));
-    EXPECT(y[1] == -1 && y[6] == 0.25f);
+    EXPECT_EQ(y[1], -1);
+    EXPECT_EQ(y[6], 0.25f);
     const takt_tensor_view square = matrix(want, 2, 2);
     float before[4];
     memcpy(before, want, sizeof before);
     EXPECT_OK(ctx, takt_op_run(ctx, &(takt_op_call){"transpose", "{\"perm\": [1, 0]}", &square, 1,
                                                     &square, 1}));
-    EXPECT(want[1] == before[2] && want[2] == before[1]);
+    EXPECT_EQ(want[1], before[2]);
+    EXPECT_EQ(want[2], before[1]);
 }
 
 static void second_call_allocates_nothing(void)
@@ -173,7 +178,7 @@ static void threads_at_once(void)
     pthread_t thread[4];
     int failures[4] = {0};
     for (int i = 0; i < 4; i++)
-        EXPECT(pthread_create(&thread[i], NULL, work, &failures[i]) == 0);
+        EXPECT_EQ(pthread_create(&thread[i], NULL, work, &failures[i]), 0);
     for (int i = 0; i < 4; i++) {
         pthread_join(thread[i], NULL);
         EXPECT_EQ(failures[i], 0);

@@ -12,26 +12,33 @@ static void begin(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(NULL, takt_last_error_info(ctx)->status);
     EXPECT_TEXT(takt_last_error(ctx), "");
-    EXPECT(takt_last_error_info(ctx)->offset == -1);
+    EXPECT_EQ(takt_last_error_info(ctx)->offset, -1);
 }
 
 static void records(void)
 {
-    EXPECT(takt_fail(ctx, TAKT_E_SHAPE, "lhs is [%d,%d]", 4, 3) == TAKT_ERR_SHAPE);
+    EXPECT_STATUS(NULL, takt_fail(ctx, TAKT_E_SHAPE, "lhs is [%d,%d]", 4, 3), TAKT_ERR_SHAPE);
     const takt_error *e = takt_last_error_info(ctx);
-    EXPECT(e->id == 2101 && e->status == TAKT_ERR_SHAPE);
+    EXPECT_EQ(e->id, 2101);
+    EXPECT_STATUS(NULL, e->status, TAKT_ERR_SHAPE);
     EXPECT(strcmp(e->message, "lhs is [4,3]") == 0, "%s", e->message);
-    EXPECT(takt_fail_hint(ctx, "transpose %s", "it") == TAKT_ERR_SHAPE);
-    EXPECT(takt_fail_node(ctx, "matmul_0") == TAKT_ERR_SHAPE);
+    EXPECT_STATUS(NULL, takt_fail_hint(ctx, "transpose %s", "it"), TAKT_ERR_SHAPE);
+    EXPECT_STATUS(NULL, takt_fail_node(ctx, "matmul_0"), TAKT_ERR_SHAPE);
     EXPECT_STATUS(NULL, takt_fail_offset(ctx, 17), TAKT_ERR_SHAPE);
     EXPECT_STATUS(NULL, takt_fail_place(ctx, 3, 9), TAKT_ERR_SHAPE);
-    EXPECT(strcmp(e->hint, "transpose it") == 0 && strcmp(e->node, "matmul_0") == 0);
-    EXPECT(e->offset == 17 && e->line == 3 && e->column == 9);
-    EXPECT(takt_fail(ctx, TAKT_E_NAME, "no") == TAKT_ERR_NOT_FOUND);
+    EXPECT_TEXT(e->hint, "transpose it");
+    EXPECT_TEXT(e->node, "matmul_0");
+    EXPECT_EQ(e->offset, 17);
+    EXPECT_EQ(e->line, 3);
+    EXPECT_EQ(e->column, 9);
+    EXPECT_STATUS(NULL, takt_fail(ctx, TAKT_E_NAME, "no"), TAKT_ERR_NOT_FOUND);
     EXPECT(e->hint[0] == '\0' && e->node[0] == '\0', "additions belong to one failure");
-    EXPECT(e->offset == -1 && e->line == 0 && e->column == 0);
-    EXPECT(takt_fail_offset(ctx, UINT64_MAX) == TAKT_ERR_NOT_FOUND && e->offset == INT64_MAX);
-    EXPECT(takt_fail(NULL, TAKT_E_MEMORY, "nobody listens") == TAKT_ERR_MEMORY);
+    EXPECT_EQ(e->offset, -1);
+    EXPECT_EQ(e->line, 0);
+    EXPECT_EQ(e->column, 0);
+    if (EXPECT_STATUS(NULL, takt_fail_offset(ctx, UINT64_MAX), TAKT_ERR_NOT_FOUND))
+        EXPECT_EQ(e->offset, INT64_MAX);
+    EXPECT_STATUS(NULL, takt_fail(NULL, TAKT_E_MEMORY, "nobody listens"), TAKT_ERR_MEMORY);
 }
 
 static void quotes_itself(void)
@@ -57,7 +64,7 @@ static void cuts_long_texts(void)
         EXPECT((unsigned char)m[length - 4] == 0xA9, "a character was cut in two");
     }
     takt_fail_node(ctx, text);
-    EXPECT(strlen(takt_last_error_info(ctx)->node) == TAKT_ERROR_NODE - 1);
+    EXPECT_EQ(strlen(takt_last_error_info(ctx)->node), TAKT_ERROR_NODE - 1);
 }
 
 static void shows_no_control_codes(void)
@@ -71,8 +78,10 @@ static void own_record(void)
 {
     takt_error own;
     memset(&own, 0xFF, sizeof own);
-    EXPECT(takt_error_set(&own, TAKT_E_INDEX, "index %d", 7) == TAKT_ERR_RANGE);
-    EXPECT(own.id == 5001 && own.offset == -1 && own.hint[0] == '\0');
+    EXPECT_STATUS(NULL, takt_error_set(&own, TAKT_E_INDEX, "index %d", 7), TAKT_ERR_RANGE);
+    EXPECT_EQ(own.id, 5001);
+    EXPECT_EQ(own.offset, -1);
+    EXPECT_EQ(own.hint[0], '\0');
     EXPECT_TEXT(own.message, "index 7");
 }
 

@@ -46,10 +46,10 @@ static void put_lists(takt_memfs *fs)
                                 "\2\0\x10\0data\4\0\0\0\1\0\2\0";
     static const char picture[] = "P5\n2 1\n255\nab", pictures[] = "a.pgm\tx\na.pgm\ty\n",
                       sounds[] = "a.wav\t0\na.wav\t1\n";
-    EXPECT(takt_memfs_put(fs, "a.pgm", picture, sizeof picture - 1) == 0);
-    EXPECT(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1) == 0);
-    EXPECT(takt_memfs_put(fs, "p.tsv", pictures, sizeof pictures - 1) == 0);
-    EXPECT(takt_memfs_put(fs, "s.tsv", sounds, sizeof sounds - 1) == 0);
+    EXPECT_EQ(takt_memfs_put(fs, "a.pgm", picture, sizeof picture - 1), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "p.tsv", pictures, sizeof pictures - 1), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "s.tsv", sounds, sizeof sounds - 1), 0);
 }
 
 static takt_status evaluate(takt_ctx *own)
@@ -112,7 +112,8 @@ static void bad_evaluations(void)
     const takt_tensor_view few = {.dtype = TAKT_I64, .rank = 1, .dims = {1}, .data = labels};
     const takt_tensor_view strided = {
         .dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .strides = {1, 2}, .data = x};
-    EXPECT(takt_evaluation_create(ctx, "", &e) == TAKT_ERR_NOT_FOUND && e == NULL);
+    if (EXPECT_STATUS(NULL, takt_evaluation_create(ctx, "", &e), TAKT_ERR_NOT_FOUND))
+        EXPECT(e == NULL);
     EXPECT_STATUS(NULL, takt_evaluation_create(ctx, NULL, &e), TAKT_ERR_ARGUMENT);
     if (!EXPECT_OK(ctx, takt_evaluation_create(ctx, "top1", &e)))
         return;
@@ -145,7 +146,8 @@ static void bad_labels(void)
             EXPECT_STATUS(ctx, takt_evaluation_add(e, &out, &bad), TAKT_ERR_FORMAT);
         }
         EXPECT_OK(ctx, takt_evaluation_result(e, m, &after));
-        EXPECT(before.samples == after.samples && before.value == after.value);
+        EXPECT_EQ(before.samples, after.samples);
+        EXPECT_EQ(before.value, after.value);
     }
     takt_evaluation_destroy(e);
 }
@@ -194,7 +196,9 @@ static void augments(void)
         back[COUNT - 1 - i] = rows[i] = i;
     fill_picture(plain, COUNT);
     EXPECT_OK(ctx, augment("flip=1", 0, rows, COUNT, a));
-    EXPECT(a[0] == 4 && a[3] == 1 && a[SIZE - 1] == 21);
+    EXPECT_EQ(a[0], 4);
+    EXPECT_EQ(a[3], 1);
+    EXPECT_EQ(a[SIZE - 1], 21);
     EXPECT_OK(ctx, augment("flip=0.5", 0, rows, COUNT, a));
     for (size_t i = 0; i < COUNT; i++)
         flipped += a[i * SIZE] == 4;
@@ -226,11 +230,11 @@ static void augments(void)
         EXPECT(memcmp(a + i * SIZE, b + (COUNT - 1 - i) * SIZE, SIZE * sizeof *a) == 0);
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 4, rows, COUNT, b));
     EXPECT(memcmp(a, b, sizeof a) != 0);
-    EXPECT(augment("flip=2", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
-    EXPECT(augment("mirror=1", 0, rows, COUNT, a) == TAKT_ERR_ARGUMENT);
-    EXPECT(augment("flip=1", 0, NULL, COUNT, a) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, augment("flip=2", 0, rows, COUNT, a), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, augment("mirror=1", 0, rows, COUNT, a), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, augment("flip=1", 0, NULL, COUNT, a), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, takt_data_augment(ctx, NULL, NULL, NULL, 0, NULL), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_data_augment(NULL, "flip=1", NULL, NULL, 0, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_data_augment(NULL, "flip=1", NULL, NULL, 0, NULL), TAKT_ERR_ARGUMENT);
 }
 
 /* Whether row `y` of every plane is zero, or, with `is_column`, column `y`. */

@@ -90,7 +90,7 @@ static void try_schedule(unsigned bits, uint64_t first, uint64_t second)
     plan.running = 0;
     plan.is_done[0] = plan.is_done[1] = false;
     for (int i = 0; i < 2; i++)
-        if (!EXPECT(pthread_create(&threads[i], NULL, run, &tasks[i]) == 0))
+        if (!EXPECT_EQ(pthread_create(&threads[i], NULL, run, &tasks[i]), 0))
             exit(1); /* the first would wait for ever */
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);

@@ -54,13 +54,13 @@ static void begin(void)
     put("outside/w.bin", "outside");
     put("model/w.bin", "weights");
     put("model/data/v.bin", "deeper");
-    EXPECT(symlink("../secret", in("model/link")) == 0);
-    EXPECT(symlink("w.bin", in("model/inner_link")) == 0);
-    EXPECT(symlink("../outside", in("model/linked_folder")) == 0);
-    EXPECT(symlink("data", in("model/inner_folder")) == 0);
-    EXPECT(symlink("loop", in("model/loop")) == 0);
-    EXPECT(link(in("secret"), in("model/hard")) == 0);
-    EXPECT(mkfifo(in("model/fifo"), 0666) == 0);
+    EXPECT_EQ(symlink("../secret", in("model/link")), 0);
+    EXPECT_EQ(symlink("w.bin", in("model/inner_link")), 0);
+    EXPECT_EQ(symlink("../outside", in("model/linked_folder")), 0);
+    EXPECT_EQ(symlink("data", in("model/inner_folder")), 0);
+    EXPECT_EQ(symlink("loop", in("model/loop")), 0);
+    EXPECT_EQ(link(in("secret"), in("model/hard")), 0);
+    EXPECT_EQ(mkfifo(in("model/fifo"), 0666), 0);
 }
 
 static void reads(void)
@@ -69,35 +69,41 @@ static void reads(void)
     uint64_t size;
     size_t done;
     char text[16] = "";
-    EXPECT(ctx->files.open_read(ctx->files.user, in("model/w.bin"), &f) == 0);
-    EXPECT(ctx->files.size(ctx->files.user, f, &size) == 0 && size == 7);
-    EXPECT(ctx->files.read(ctx->files.user, f, 2, text, 16, &done) == 0 && done == 5);
+    EXPECT_EQ(ctx->files.open_read(ctx->files.user, in("model/w.bin"), &f), 0);
+    EXPECT_EQ(ctx->files.size(ctx->files.user, f, &size), 0);
+    EXPECT_EQ(size, 7);
+    EXPECT_EQ(ctx->files.read(ctx->files.user, f, 2, text, 16, &done), 0);
+    EXPECT_EQ(done, 5);
     EXPECT(memcmp(text, "ights", 5) == 0);
-    EXPECT(ctx->files.read(ctx->files.user, f, 2, text, 3, &done) == 0 && done == 3);
-    EXPECT(ctx->files.read(ctx->files.user, f, 100, text, 3, &done) == 0 && done == 0);
-    EXPECT(ctx->files.read(ctx->files.user, f, UINT64_MAX, text, 3, &done) == EOVERFLOW);
-    EXPECT(ctx->files.read(ctx->files.user, f, INT64_MAX, text, 3, &done) == EOVERFLOW);
+    EXPECT_EQ(ctx->files.read(ctx->files.user, f, 2, text, 3, &done), 0);
+    EXPECT_EQ(done, 3);
+    EXPECT_EQ(ctx->files.read(ctx->files.user, f, 100, text, 3, &done), 0);
+    EXPECT_EQ(done, 0);
+    EXPECT_EQ(ctx->files.read(ctx->files.user, f, UINT64_MAX, text, 3, &done), EOVERFLOW);
+    EXPECT_EQ(ctx->files.read(ctx->files.user, f, INT64_MAX, text, 3, &done), EOVERFLOW);
     EXPECT(ctx->files.commit(ctx->files.user, f) == EBADF, "what was read is not committed");
     ctx->files.close(ctx->files.user, f);
     ctx->files.close(ctx->files.user, NULL);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
 }
 
 static int try_open(const char *path)
 {
     takt_file *f = (takt_file *)&f;
     const int error = ctx->files.open_read(ctx->files.user, path, &f);
-    EXPECT((error == 0) == (f != NULL));
+    EXPECT_EQ((error == 0), (f != NULL));
     ctx->files.close(ctx->files.user, f);
     return error;
 }
 
 static void refuses_kinds(void)
 {
-    EXPECT(try_open(in("nothing")) == ENOENT && try_open("") == ENOENT);
-    EXPECT(try_open(in("model")) == EISDIR);
+    EXPECT_EQ(try_open(in("nothing")), ENOENT);
+    EXPECT_EQ(try_open(""), ENOENT);
+    EXPECT_EQ(try_open(in("model")), EISDIR);
     EXPECT(try_open(in("model/fifo")) == ESPIPE, "and without waiting for a writer");
-    EXPECT(try_open("/dev/null") == ESPIPE && try_open(in("model/loop")) == ELOOP);
+    EXPECT_EQ(try_open("/dev/null"), ESPIPE);
+    EXPECT_EQ(try_open(in("model/loop")), ELOOP);
     EXPECT(try_open(in("model/link")) == 0, "the user's own path may be a link");
 }
 
@@ -151,9 +157,9 @@ static void stays_beneath(void)
         }
     }
     takt_file *f;
-    EXPECT(ctx->files.open_beneath(ctx->files.user, in("nothing"), "x", 0, &f) == ENOENT);
-    EXPECT(ctx->files.open_beneath(ctx->files.user, in("secret"), "x", 0, &f) == ENOTDIR);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->files.open_beneath(ctx->files.user, in("nothing"), "x", 0, &f), ENOENT);
+    EXPECT_EQ(ctx->files.open_beneath(ctx->files.user, in("secret"), "x", 0, &f), ENOTDIR);
+    EXPECT_EQ(ctx->live_bytes, 0);
 }
 
 /* The way of old kernels agrees wherever a kind of file is not what decides. */
@@ -176,7 +182,8 @@ static void walks_beneath(void)
     int fd;
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    EXPECT(takt_os_walk_beneath(dir, name, &fd) == ENAMETOOLONG && fd == -1);
+    EXPECT_EQ(takt_os_walk_beneath(dir, name, &fd), ENAMETOOLONG);
+    EXPECT_EQ(fd, -1);
     close(dir);
 }
 
@@ -206,32 +213,34 @@ static void replaces(void)
     takt_file *f;
     const takt_files *s = &ctx->files;
     const int before = entries("outside");
-    EXPECT(s->create(s->user, in("outside/w.bin"), &f) == 0);
-    EXPECT(s->write(s->user, f, "new ", 4) == 0 && s->write(s->user, f, "text", 4) == 0);
+    EXPECT_EQ(s->create(s->user, in("outside/w.bin"), &f), 0);
+    EXPECT_EQ(s->write(s->user, f, "new ", 4), 0);
+    EXPECT_EQ(s->write(s->user, f, "text", 4), 0);
     EXPECT(holds("outside/w.bin", "outside"), "nothing is seen before the commit");
     EXPECT(s->commit(s->user, f) == 0 && holds("outside/w.bin", "new text"));
     EXPECT(s->commit(s->user, f) == EBADF, "once is enough");
     s->close(s->user, f);
     EXPECT(entries("outside") == before, "no other file is left");
 
-    EXPECT(s->create(s->user, in("outside/w.bin"), &f) == 0);
-    EXPECT(s->write(s->user, f, "lost", 4) == 0);
+    EXPECT_EQ(s->create(s->user, in("outside/w.bin"), &f), 0);
+    EXPECT_EQ(s->write(s->user, f, "lost", 4), 0);
     s->close(s->user, f);
     EXPECT(holds("outside/w.bin", "new text") && entries("outside") == before,
            "what is not committed disappears");
 
     EXPECT(s->create(s->user, in("nothing/x"), &f) == ENOENT && f == NULL);
-    EXPECT(s->create(s->user, in("model"), &f) == EISDIR);
-    EXPECT(s->create(s->user, in("model/"), &f) == EISDIR);
+    EXPECT_EQ(s->create(s->user, in("model"), &f), EISDIR);
+    EXPECT_EQ(s->create(s->user, in("model/"), &f), EISDIR);
     EXPECT(s->create(s->user, in("model/fifo"), &f) == ESPIPE, "a pipe is not replaced by a file");
-    EXPECT(s->create(s->user, "/dev/null", &f) == ESPIPE);
+    EXPECT_EQ(s->create(s->user, "/dev/null", &f), ESPIPE);
     EXPECT(s->create(s->user, "", &f) != 0);
 
-    EXPECT(symlink("../secret", in("outside/link")) == 0);
-    EXPECT(s->create(s->user, in("outside/link"), &f) == 0 && s->commit(s->user, f) == 0);
+    EXPECT_EQ(symlink("../secret", in("outside/link")), 0);
+    EXPECT_EQ(s->create(s->user, in("outside/link"), &f), 0);
+    EXPECT_EQ(s->commit(s->user, f), 0);
     s->close(s->user, f);
     EXPECT(holds("secret", "secret"), "the link is replaced, not what it points to");
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
 }
 
 static int mode_of(const char *name)
@@ -246,15 +255,16 @@ static void keeps_private(void)
     takt_file *f;
     const takt_files *s = &ctx->files;
     for (int i = 0; i < 2; i++) {
-        EXPECT(s->create_private(s->user, in("outside/own"), &f) == 0 &&
-               s->write(s->user, f, "mine", 4) == 0 && s->commit(s->user, f) == 0);
+        EXPECT_EQ(s->create_private(s->user, in("outside/own"), &f), 0);
+        EXPECT_EQ(s->write(s->user, f, "mine", 4), 0);
+        EXPECT_EQ(s->commit(s->user, f), 0);
         s->close(s->user, f);
         EXPECT(holds("outside/own", "mine") && mode_of("outside/own") == 0600, "mode %o",
                (unsigned)mode_of("outside/own"));
-        EXPECT(chmod(in("outside/own"), 0666) == 0);
+        EXPECT_EQ(chmod(in("outside/own"), 0666), 0);
     }
     EXPECT(s->remove(s->user, in("outside/own")) == 0 && mode_of("outside/own") < 0);
-    EXPECT(s->remove(s->user, in("outside/own")) == ENOENT);
+    EXPECT_EQ(s->remove(s->user, in("outside/own")), ENOENT);
     EXPECT(s->create_private(s->user, in("model"), &f) == EISDIR && f == NULL);
 }
 
@@ -317,10 +327,10 @@ static void short_disk(void)
     const takt_files *s = &ctx->files;
     const int count = entries("outside");
     signal(SIGXFSZ, SIG_IGN);
-    EXPECT(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 5000;
-    EXPECT(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
     const int opened = s->create(s->user, in("outside/saved"), &f);
     const int error = opened == 0 ? s->write(s->user, f, bytes, sizeof bytes) : opened;
     setrlimit(RLIMIT_FSIZE, &before);
@@ -338,16 +348,21 @@ static void in_memory(void)
     uint64_t size;
     size_t done, length;
     char text[8];
-    EXPECT(takt_memfs_put(fs, "m/a", "abc", 3) == 0);
-    EXPECT(s.open_read(s.user, "m/b", &f) == ENOENT && s.open_read(s.user, "m/a", &f) == 0);
-    EXPECT(s.size(s.user, f, &size) == 0 && size == 3);
-    EXPECT(s.read(s.user, f, 1, text, 8, &done) == 0 && done == 2 && text[0] == 'b');
+    EXPECT_EQ(takt_memfs_put(fs, "m/a", "abc", 3), 0);
+    EXPECT_EQ(s.open_read(s.user, "m/b", &f), ENOENT);
+    EXPECT_EQ(s.open_read(s.user, "m/a", &f), 0);
+    EXPECT_EQ(s.size(s.user, f, &size), 0);
+    EXPECT_EQ(size, 3);
+    EXPECT_EQ(s.read(s.user, f, 1, text, 8, &done), 0);
+    EXPECT_EQ(done, 2);
+    EXPECT_EQ(text[0], 'b');
     s.close(s.user, f);
-    EXPECT(s.open_beneath(s.user, "m", "a", 0, &f) == 0);
+    EXPECT_EQ(s.open_beneath(s.user, "m", "a", 0, &f), 0);
     s.close(s.user, f);
-    EXPECT(s.open_beneath(s.user, "m/x", "../a", 0, &f) == EXDEV);
-    EXPECT(s.open_beneath(s.user, "", "/m/a", 0, &f) == EXDEV);
-    EXPECT(s.create(s.user, "m/a", &f) == 0 && s.write(s.user, f, "new", 3) == 0);
+    EXPECT_EQ(s.open_beneath(s.user, "m/x", "../a", 0, &f), EXDEV);
+    EXPECT_EQ(s.open_beneath(s.user, "", "/m/a", 0, &f), EXDEV);
+    EXPECT_EQ(s.create(s.user, "m/a", &f), 0);
+    EXPECT_EQ(s.write(s.user, f, "new", 3), 0);
     EXPECT(memcmp(takt_memfs_get(fs, "m/a", &length), "abc", 3) == 0);
     EXPECT_EQ(s.commit(s.user, f), 0);
     s.close(s.user, f);
@@ -373,7 +388,9 @@ static void end(void)
                                        "secret"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         unlink(in(made[i]));
-    EXPECT(rmdir(in("model/data")) == 0 && rmdir(in("model")) == 0 && rmdir(in("outside")) == 0);
+    EXPECT_EQ(rmdir(in("model/data")), 0);
+    EXPECT_EQ(rmdir(in("model")), 0);
+    EXPECT_EQ(rmdir(in("outside")), 0);
     EXPECT_EQ(rmdir(folder), 0);
     takt_ctx_destroy(ctx);
 }

@@ -44,12 +44,14 @@ static void keeps_permissions(void)
     const mode_t mask = umask(022);
     for (mode_t mode = 0600; mode <= 0666; mode += 066) {
         EXPECT_EQ(chmod(path, mode), 0);
-        EXPECT(s->create(s->user, path, &f) == 0 && s->commit(s->user, f) == 0);
+        EXPECT_EQ(s->create(s->user, path, &f), 0);
+        EXPECT_EQ(s->commit(s->user, f), 0);
         s->close(s->user, f);
-        EXPECT(mode_of_file() == mode);
+        EXPECT_EQ(mode_of_file(), mode);
     }
     EXPECT_EQ(unlink(path), 0);
-    EXPECT(s->create(s->user, path, &f) == 0 && s->commit(s->user, f) == 0);
+    EXPECT_EQ(s->create(s->user, path, &f), 0);
+    EXPECT_EQ(s->commit(s->user, f), 0);
     s->close(s->user, f);
     EXPECT(mode_of_file() == 0644, "a new one is as the process makes files");
     umask(mask);
@@ -92,7 +94,8 @@ static void commits_without_links(void)
         return;
     EXPECT_EQ(WEXITSTATUS(status), DONE);
     struct stat about;
-    EXPECT(stat(path, &about) == 0 && about.st_size == BYTES);
+    EXPECT_EQ(stat(path, &about), 0);
+    EXPECT_EQ(about.st_size, BYTES);
     EXPECT_EQ(mode_of_file(), 0640);
 }
 

@@ -192,7 +192,7 @@ static void logging(void)
     result r = profile(session);
     const takt_json *found = about(&r, "findings", "logging");
     EXPECT(found != NULL && number_of(found, "largest_gain") > 0.5);
-    EXPECT(strcmp(takt_json_get(found, "figure")->text, "1 messages a run") == 0);
+    EXPECT_TEXT(takt_json_get(found, "figure")->text, "1 messages a run");
     done(&r, session);
 }
 
@@ -250,7 +250,7 @@ static void busy_machine(void)
     const takt_json *unknown = about(&r, "unknown", "machine");
     EXPECT(about(&r, "ruled_out", "machine") == NULL);
     if (unknown == NULL) {
-        EXPECT(strcmp(takt_json_get(first, "cause")->text, "machine") == 0);
+        EXPECT_TEXT(takt_json_get(first, "cause")->text, "machine");
         EXPECT(number_of(first, "largest_gain") > 0.05);
     } else { /* where the system does not tell */
         EXPECT(strstr(takt_json_get(unknown, "figure")->text, "unavailable") != NULL);

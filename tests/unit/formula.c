@@ -21,7 +21,7 @@ static void check(const int64_t *v, int64_t low, int64_t step, size_t most_piece
     for (size_t i = 0; i < COUNT; i++) {
         const double at = takt_formula_at(&f, low + (int64_t)i * step);
         if (f.is_exact)
-            EXPECT(at == (double)v[i]);
+            EXPECT_EQ(at, (double)v[i]);
         else
             EXPECT(at >= (double)v[i]);
     }
@@ -38,7 +38,7 @@ static void write_check(const int64_t *v, int64_t low, const char *wants)
     for (size_t room = 0; room < length; room++) { /* cut, never beyond */
         char small[512];
         memset(small, 'x', sizeof small);
-        EXPECT(takt_piece_write(&f.at[0], "n", small, room) == length);
+        EXPECT_EQ(takt_piece_write(&f.at[0], "n", small, room), length);
         EXPECT(small[room] == 'x' && (room == 0 || strlen(small) == room - 1));
     }
 }
@@ -83,7 +83,7 @@ int main(void)
         takt_formula f;
         takt_formula_find(&f, v, count, 3, 1);
         for (size_t i = 0; i < count; i++)
-            EXPECT(takt_formula_at(&f, 3 + (int64_t)i) == (double)v[i]);
+            EXPECT_EQ(takt_formula_at(&f, 3 + (int64_t)i), (double)v[i]);
         takt_formula_find(&f, v, count, 3, 2);
         for (size_t i = 0; i < count; i++)
             EXPECT(takt_formula_at(&f, 3 + 2 * (int64_t)i) >= (double)v[i]);

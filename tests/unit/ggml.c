@@ -62,7 +62,7 @@ static void floats_are_those_of_ggml(void)
     static float floats[BLOCKS * 256];
     for (int f = 0; f < TAKT_GGML_FORMATS; f++) {
         const takt_ggml_info *info = &takt_ggml_formats[f];
-        EXPECT(strcmp(info->name, takt_ggml_names[f]) == 0);
+        EXPECT_TEXT(info->name, takt_ggml_names[f]);
         fill((takt_ggml_format)f, bytes, BLOCKS, 1 + (uint32_t)f);
         takt_ggml_decode((takt_ggml_format)f, bytes, BLOCKS, floats);
         uint32_t sum = 2166136261;

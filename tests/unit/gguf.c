@@ -65,22 +65,29 @@ static void good(void)
     valid(&f);
     if (!EXPECT_OK(ctx, parse(&f, &arena, &g)))
         return;
-    EXPECT(g.version == 3 && g.value_count == 4 && g.tensor_count == 2);
+    EXPECT_EQ(g.version, 3);
+    EXPECT_EQ(g.value_count, 4);
+    EXPECT_EQ(g.tensor_count, 2);
     EXPECT_OK(ctx, takt_gguf_get_integer(&g, "llama.block_count", &n));
     EXPECT_OK(ctx, takt_gguf_get_bool(&g, "is", &is));
     EXPECT_OK(ctx, takt_gguf_get_text(&g, "general.architecture", &text));
     EXPECT(n == 5 && is && takt_span_is(text, "llama"));
     EXPECT_STATUS(ctx, takt_gguf_get_integer(&g, "is", &n), TAKT_ERR_FORMAT);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_GGUF_MODEL);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_GGUF_MODEL);
     EXPECT_STATUS(ctx, takt_gguf_get_text(&g, "list", &text), TAKT_ERR_FORMAT);
     EXPECT(takt_gguf_find(&g, "list")->count == 2 && takt_gguf_find(&g, "none") == NULL);
     const takt_gguf_tensor *a = takt_gguf_tensor_find(&g, "a"), *b = takt_gguf_tensor_find(&g, "b");
-    EXPECT(a->rank == 2 && a->dims[0] == 2 && a->dims[1] == 3 && a->bytes == 24);
-    EXPECT(b->bytes == 68 && b->offset == a->offset + 32);
+    EXPECT_EQ(a->rank, 2);
+    EXPECT_EQ(a->dims[0], 2);
+    EXPECT_EQ(a->dims[1], 3);
+    EXPECT_EQ(a->bytes, 24);
+    EXPECT_EQ(b->bytes, 68);
+    EXPECT_EQ(b->offset, a->offset + 32);
     /* Every beginning of it is refused, or needs more where more is promised. */
     for (size_t have = 0; have < f.length; have++) {
         takt_gguf part;
-        EXPECT(takt_gguf_parse(&arena, "f", f.bytes, have, have, &part) == TAKT_ERR_FORMAT);
+        EXPECT_STATUS(NULL, takt_gguf_parse(&arena, "f", f.bytes, have, have, &part),
+                      TAKT_ERR_FORMAT);
         EXPECT(have < 4 || takt_gguf_parse(&arena, "f", f.bytes, have, f.length, &part) == TAKT_OK);
     }
     takt_arena_deinit(&arena);

@@ -64,7 +64,8 @@ static void network(void)
     fill(g, &in, slots);
     EXPECT_OK(ctx, takt_grad(ctx, g, "loss", NULL, 0, &back));
     EXPECT_OK(ctx, takt_graph_verify(back));
-    EXPECT(back->output_count == 4 && strcmp(back->outputs[2].name, "grad.b0") == 0);
+    EXPECT_EQ(back->output_count, 4);
+    EXPECT_TEXT(back->outputs[2].name, "grad.b0");
     EXPECT_OK(ctx, takt_interpret_arrays(ctx, back, &in, slots, out, NULL));
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < slots[i].count; k++) {
@@ -231,7 +232,7 @@ static void endless(void)
     takt_graph *g = NULL, *back = NULL;
     EXPECT_OK(ctx, takt_parse(ctx, "loop", text, strlen(text), NULL, &g));
     EXPECT_STATUS(ctx, takt_grad(ctx, g, "y", &x, 1, &back), TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_NO_GRADIENT);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_NO_GRADIENT);
     EXPECT(strstr(takt_last_error_info(ctx)->hint, "length=") != NULL);
     takt_graph_destroy(g);
 }

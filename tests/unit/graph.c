@@ -39,9 +39,9 @@ static void equal_nodes_are_one(void)
     takt_graph *g = new_graph();
     const takt_id x = takt_graph_input(g, "x", &vector), y = takt_graph_input(g, "y", &vector);
     const takt_id a = takt_add(g, x, y);
-    EXPECT(takt_add(g, x, y) == a);
+    EXPECT_EQ(takt_add(g, x, y), a);
     EXPECT(takt_add(g, y, x) != a, "order matters until a pass decides");
-    EXPECT(takt_unary(g, &takt_op_exp, a) == takt_unary(g, &takt_op_exp, a));
+    EXPECT_EQ(takt_unary(g, &takt_op_exp, a), takt_unary(g, &takt_op_exp, a));
     EXPECT(sum(g, a, false) != sum(g, a, true), "attributes tell nodes apart");
     EXPECT(takt_scalar_like(g, x, 0.5) == takt_scalar_like(g, x, 0.5),
            "small constants by content");
@@ -71,7 +71,7 @@ static void origins_merge(void)
         snprintf(name, sizeof name, "line%d", i);
         takt_graph_set_origin(g, name, i + 1);
         a = takt_unary(g, &takt_op_exp, x);
-        EXPECT(takt_unary(g, &takt_op_exp, x) == a);
+        EXPECT_EQ(takt_unary(g, &takt_op_exp, x), a);
     }
     size_t count = 0;
     bool has_first = false;
@@ -99,15 +99,18 @@ static void failure_sticks(void)
     takt_graph *g = new_graph();
     const takt_type other = {.dtype = TAKT_I32, .rank = 1, .dim = {4}};
     const takt_id x = takt_graph_input(g, "x", &vector), i = takt_graph_input(g, "i", &other);
-    EXPECT(takt_add(g, x, i) == TAKT_NONE && g->status == TAKT_ERR_SHAPE);
+    EXPECT_EQ(takt_add(g, x, i), TAKT_NONE);
+    EXPECT_STATUS(NULL, g->status, TAKT_ERR_SHAPE);
     const size_t count = g->count;
     char message[256];
     snprintf(message, sizeof message, "%s", takt_last_error(ctx));
     EXPECT(takt_unary(g, &takt_op_exp, x) == TAKT_NONE, "nothing is built after a failure");
-    EXPECT(takt_graph_input(g, "z", &vector) == TAKT_NONE);
+    EXPECT_EQ(takt_graph_input(g, "z", &vector), TAKT_NONE);
     takt_graph_output(g, "y", x);
     takt_graph_set_next(g, "none", x);
-    EXPECT(g->count == count && g->output_count == 0 && g->status == TAKT_ERR_SHAPE);
+    EXPECT_EQ(g->count, count);
+    EXPECT_EQ(g->output_count, 0);
+    EXPECT_STATUS(NULL, g->status, TAKT_ERR_SHAPE);
     EXPECT(strcmp(message, takt_last_error(ctx)) == 0, "the first failure is the one told");
     EXPECT_STATUS(ctx, takt_graph_verify(g), TAKT_ERR_SHAPE);
     takt_graph_destroy(g);
@@ -158,7 +161,7 @@ static takt_status chain(size_t nodes)
     for (size_t i = 1; i < nodes; i++)
         x = takt_unary(g, &takt_op_exp, x);
     const takt_status status = g->status;
-    EXPECT((status == TAKT_OK) == (g->count == nodes));
+    EXPECT_EQ((status == TAKT_OK), (g->count == nodes));
     takt_graph_destroy(g);
     return status;
 }
@@ -209,7 +212,7 @@ static void depth_limit(void)
     EXPECT_OK(ctx, nested(4));
     EXPECT_OK(ctx, nested(5));
     EXPECT_STATUS(ctx, nested(6), TAKT_ERR_LIMIT);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_NESTING);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_NESTING);
     limit(0, 0);
 }
 
@@ -221,11 +224,11 @@ static void several_results(void)
     const takt_id x = takt_graph_input(g, "x", &vector);
     const takt_named_attr k = {"k", takt_attr_i64(2)};
     const takt_id top = takt_graph_call(g, &takt_op_top_k, 1, &x, 1, &k);
-    EXPECT(g->nodes[top].out_count == 2);
+    EXPECT_EQ(g->nodes[top].out_count, 2);
     const takt_id values = takt_graph_get(g, top, 0), indices = takt_graph_get(g, top, 1);
     EXPECT(values != indices && takt_graph_get(g, top, 0) == values);
-    EXPECT(takt_type_of(g, values)->dtype == TAKT_F32 &&
-           takt_type_of(g, indices)->dtype == TAKT_I64);
+    EXPECT_EQ(takt_type_of(g, values)->dtype, TAKT_F32);
+    EXPECT_EQ(takt_type_of(g, indices)->dtype, TAKT_I64);
     EXPECT(takt_graph_get(g, x, 0) == x, "the only result of a node is the node");
     EXPECT(takt_graph_get(g, top, 2) == TAKT_NONE && g->status != TAKT_OK);
     takt_graph_destroy(g);
@@ -251,7 +254,9 @@ static void many_slots(void)
         takt_graph_set_next(g, name, s);
     }
     EXPECT_OK(ctx, takt_graph_verify(g));
-    EXPECT(g->slot_count == COUNT && g->input_count == COUNT && g->output_count == COUNT);
+    EXPECT_EQ(g->slot_count, COUNT);
+    EXPECT_EQ(g->input_count, COUNT);
+    EXPECT_EQ(g->output_count, COUNT);
     for (int i = 0; i < COUNT; i += 7) {
         snprintf(name, sizeof name, "s%d", i);
         const takt_slot *s = takt_graph_find_slot(g, name);

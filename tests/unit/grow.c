@@ -110,7 +110,8 @@ static void grows(const char *text, const char *sizes, const char *backend)
     takt_session *s = open(text, sizes, backend);
     if (s == NULL)
         return;
-    EXPECT(takt_session_input_count(s) == (has_mask ? 2 : 1) && takt_session_output_count(s) == 1);
+    EXPECT_EQ(takt_session_input_count(s), (has_mask ? 2 : 1));
+    EXPECT_EQ(takt_session_output_count(s), 1);
     for (int round = 0; round < 2; round++) {
         int64_t past = 0;
         memset(sums, 0, sizeof sums);

@@ -147,10 +147,12 @@ static void rounding(void)
 
 static void overflow(void)
 {
-    EXPECT(takt_f16_from_f64(65519.999) == 0x7BFF && takt_f16_from_f64(65520) == 0x7C00);
-    EXPECT(takt_f16_from_f64(-1e300) == 0xFC00);
-    EXPECT(takt_bf16_from_f64(0x1.FEp127) == 0x7F7F && takt_bf16_from_f64(0x1.FFp127) == 0x7F80);
-    EXPECT(takt_bf16_from_f64(-(double)INFINITY) == 0xFF80);
+    EXPECT_EQ(takt_f16_from_f64(65519.999), 0x7BFF);
+    EXPECT_EQ(takt_f16_from_f64(65520), 0x7C00);
+    EXPECT_EQ(takt_f16_from_f64(-1e300), 0xFC00);
+    EXPECT_EQ(takt_bf16_from_f64(0x1.FEp127), 0x7F7F);
+    EXPECT_EQ(takt_bf16_from_f64(0x1.FFp127), 0x7F80);
+    EXPECT_EQ(takt_bf16_from_f64(-(double)INFINITY), 0xFF80);
 
     static const struct {
         takt_f8_kind kind;
@@ -178,7 +180,8 @@ static void overflow(void)
             EXPECT(takt_f8_from_f64(k, below, false) == rows[i].code, "kind %d", (int)k);
     }
     EXPECT(takt_f8_from_f64(TAKT_E4M3FN, 464, false) == 0x7E, "a tie goes to the even code");
-    EXPECT(takt_f4_from_f64(1e9) == 7 && takt_f4_from_f64(-(double)INFINITY) == 15);
+    EXPECT_EQ(takt_f4_from_f64(1e9), 7);
+    EXPECT_EQ(takt_f4_from_f64(-(double)INFINITY), 15);
     EXPECT_EQ(takt_f4_from_f64((double)NAN), 0);
 }
 
@@ -195,8 +198,8 @@ static void scales(void)
         EXPECT(takt_f8_from_f64(TAKT_E8M0, value * 1.51, false) == next, "%u", b);
     }
     EXPECT(isnan(takt_f8_to_f64(TAKT_E8M0, 0xFF)));
-    EXPECT(takt_f8_from_f64(TAKT_E8M0, 0, false) == 0 &&
-           takt_f8_from_f64(TAKT_E8M0, -1, true) == 255);
+    EXPECT_EQ(takt_f8_from_f64(TAKT_E8M0, 0, false), 0);
+    EXPECT_EQ(takt_f8_from_f64(TAKT_E8M0, -1, true), 255);
     EXPECT_EQ(takt_f8_from_f64(TAKT_E8M0, 1e300, true), 254);
     EXPECT_EQ(takt_f8_from_f64(TAKT_E8M0, (double)INFINITY, false), 255);
 }

@@ -88,14 +88,14 @@ static void switches(int threads)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             EXPECT(row_of(rows, names[i]) != NULL, "%s", names[i]);
         const takt_json *none = row_of(rows, "nothing"), *vector = row_of(rows, "vector");
-        EXPECT(number_of(none, "peak_bytes") == number_of(none, "before_peak_bytes"));
+        EXPECT_EQ(number_of(none, "peak_bytes"), number_of(none, "before_peak_bytes"));
         EXPECT(number_of(none, "before_us") > 0 && number_of(vector, "ratio") > 0);
         for (const takt_json *row = takt_json_first(rows); row != NULL; row = takt_json_next(row)) {
             const double times = number_of(row, "median_us") / number_of(row, "before_us");
             if (takt_json_get(row, "ratio") != NULL) /* the percentage is that of the times */
                 EXPECT(fabs(times / number_of(row, "ratio") - 1) < 1e-9, "%.17g", times);
         }
-        EXPECT(strcmp(takt_json_get(row_of(rows, "cse"), "verdict")->text, "unused") == 0);
+        EXPECT_TEXT(takt_json_get(row_of(rows, "cse"), "verdict")->text, "unused");
         const char *verdict = takt_json_get(row_of(rows, "threads"), "verdict")->text;
         EXPECT((strcmp(verdict, "unused") == 0) == (threads == 1), "%s", verdict);
     }

@@ -59,12 +59,12 @@ static void after_free(takt_inject *inject, unsigned char *block)
 
 static void sees_misuse(void)
 {
-    EXPECT(faults_after(good, NULL) == 0);
-    EXPECT(faults_after(overrun, "behind") == 1);
-    EXPECT(faults_after(underrun, "before") == 1);
-    EXPECT(faults_after(twice, "twice") == 1);
-    EXPECT(faults_after(wrong_size, "size") == 1);
-    EXPECT(faults_after(after_free, "after it was freed") == 1);
+    EXPECT_EQ(faults_after(good, NULL), 0);
+    EXPECT_EQ(faults_after(overrun, "behind"), 1);
+    EXPECT_EQ(faults_after(underrun, "before"), 1);
+    EXPECT_EQ(faults_after(twice, "twice"), 1);
+    EXPECT_EQ(faults_after(wrong_size, "size"), 1);
+    EXPECT_EQ(faults_after(after_free, "after it was freed"), 1);
 }
 
 static void counts(void)
@@ -72,11 +72,14 @@ static void counts(void)
     takt_inject in;
     takt_inject_init(&in);
     void *a = in.memory.get(&in, 10, 16), *b = in.memory.get(&in, 20, 4096);
-    EXPECT((uintptr_t)b % 4096 == 0);
-    EXPECT(in.live_bytes == 30 && in.gets == 2);
+    EXPECT_EQ((uintptr_t)b % 4096, 0);
+    EXPECT_EQ(in.live_bytes, 30);
+    EXPECT_EQ(in.gets, 2);
     in.memory.put(&in, a, 10);
     in.memory.put(&in, NULL, 10);
-    EXPECT(in.live_bytes == 20 && in.peak_bytes == 30 && in.puts == 1);
+    EXPECT_EQ(in.live_bytes, 20);
+    EXPECT_EQ(in.peak_bytes, 30);
+    EXPECT_EQ(in.puts, 1);
     EXPECT(in.memory.get(&in, SIZE_MAX - 10, 64) == NULL);
     EXPECT(takt_inject_deinit(&in) == 1, "one block leaked");
     EXPECT_EQ(in.faults, 0);
@@ -95,7 +98,8 @@ static void strikes(void)
             EXPECT((block == NULL) == fails, "mode %d, call %d", mode, i);
             in.memory.put(&in, block, 8);
         }
-        EXPECT(in.operations == 5 && in.hits == (uint64_t)(mode == 0 ? 0 : mode == 1 ? 1 : 3));
+        EXPECT_EQ(in.operations, 5);
+        EXPECT_EQ(in.hits, (uint64_t)(mode == 0 ? 0 : mode == 1 ? 1 : 3));
     }
     takt_inject_plan(&in, TAKT_INJECT_EVER, TAKT_INJECT_FILES, 1);
     takt_file *f;
@@ -104,7 +108,7 @@ static void strikes(void)
     void *block = in.memory.get(&in, 8, 8);
     EXPECT(block != NULL, "another kind is not touched");
     in.memory.put(&in, block, 8);
-    EXPECT(takt_inject_deinit(&in) == 0);
+    EXPECT_EQ(takt_inject_deinit(&in), 0);
 }
 
 /* What takt_sweep must complain about. */

@@ -37,7 +37,10 @@ static const takt_json *parse(const char *text)
 static void structure(void)
 {
     const takt_json *o = parse(" {\"a\": [1, [], {}, \"x\"], \"b\": {\"c\": null}, \"d\": true} ");
-    EXPECT(o->kind == TAKT_JSON_OBJECT && o->count == 3 && o->size == 9 && o->offset == 1);
+    EXPECT_EQ(o->kind, TAKT_JSON_OBJECT);
+    EXPECT_EQ(o->count, 3);
+    EXPECT_EQ(o->size, 9);
+    EXPECT_EQ(o->offset, 1);
     const takt_json *a = takt_json_get(o, "a");
     EXPECT(a != NULL && a->kind == TAKT_JSON_ARRAY && a->count == 4 && a->size == 5);
     static const takt_json_kind kinds[] = {TAKT_JSON_NUMBER, TAKT_JSON_ARRAY, TAKT_JSON_OBJECT,
@@ -47,11 +50,11 @@ static void structure(void)
         EXPECT(i < 4 && v->kind == kinds[i], "%zu", i);
     EXPECT_EQ(i, 4);
     EXPECT(takt_json_first(a + 2) == NULL, "an empty array has no first");
-    EXPECT(takt_json_get(takt_json_get(o, "b"), "c")->kind == TAKT_JSON_NULL);
+    EXPECT_EQ(takt_json_get(takt_json_get(o, "b"), "c")->kind, TAKT_JSON_NULL);
     EXPECT(takt_json_get(o, "d")->boolean && takt_json_next(takt_json_get(o, "d")) == NULL);
     EXPECT(takt_json_get(o, "c") == NULL && takt_json_get(a, "a") == NULL);
     EXPECT(takt_json_get(NULL, "a") == NULL && takt_json_next(o) == NULL);
-    EXPECT(parse("[[1],[2]]")->size == 5);
+    EXPECT_EQ(parse("[[1],[2]]")->size, 5);
     EXPECT(!parse("false")->boolean && parse("null")->kind == TAKT_JSON_NULL);
 }
 
@@ -70,19 +73,22 @@ static void numbers(void)
     v = parse("1.0");
     EXPECT(!v->is_integer && v->number == 1);
     EXPECT(parse("1e3")->number == 1000 && !parse("1e3")->is_integer);
-    EXPECT(parse("0.1")->number == 0.1 && parse("-1.5E-3")->number == -1.5e-3);
-    EXPECT(parse("1e-999")->number == 0 && parse("5e-324")->number == 5e-324);
+    EXPECT_EQ(parse("0.1")->number, 0.1);
+    EXPECT_EQ(parse("-1.5E-3")->number, -1.5e-3);
+    EXPECT_EQ(parse("1e-999")->number, 0);
+    EXPECT_EQ(parse("5e-324")->number, 5e-324);
 }
 
 static void strings(void)
 {
-    EXPECT(strcmp(parse("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"")->text, "a\"\\/\b\f\n\r\t") == 0);
-    EXPECT(strcmp(parse("\"\\u00e9\\u20AC\\uD83D\\uDE00\"")->text,
-                  "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80") == 0);
-    EXPECT(strcmp(parse("\"\xC3\xA9\"")->text, "\xC3\xA9") == 0);
+    EXPECT_TEXT(parse("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"")->text, "a\"\\/\b\f\n\r\t");
+    EXPECT_TEXT(parse("\"\\u00e9\\u20AC\\uD83D\\uDE00\"")->text,
+                "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+    EXPECT_TEXT(parse("\"\xC3\xA9\"")->text, "\xC3\xA9");
     const takt_json *v = parse("\"a\\u0000b\"");
     EXPECT(v->text_length == 3 && memcmp(v->text, "a\0b", 4) == 0);
-    EXPECT(parse("\"\"")->text_length == 0 && parse("\"\"")->text[0] == '\0');
+    EXPECT_EQ(parse("\"\"")->text_length, 0);
+    EXPECT_EQ(parse("\"\"")->text[0], '\0');
     EXPECT(parse("[\"{[,:\",\"\\\"\"]")->count == 2, "brackets in strings are letters");
 }
 
@@ -181,7 +187,7 @@ static void prefixes(void)
         const takt_json *root;
         EXPECT(parse_bytes(text, length, &root) == TAKT_ERR_FORMAT, "prefix of %zu", length);
     }
-    EXPECT(parse(text)->count == 2);
+    EXPECT_EQ(parse(text)->count, 2);
 }
 
 static void depth(void)
@@ -194,8 +200,9 @@ static void depth(void)
         EXPECT_STATUS(ctx, parse_bytes(text, 2 * levels, &root),
                       levels <= 32 ? TAKT_OK : TAKT_ERR_LIMIT);
     }
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_NESTING);
-    EXPECT(takt_last_error_info(ctx)->offset == 32 && takt_last_error_info(ctx)->column == 33);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_NESTING);
+    EXPECT_EQ(takt_last_error_info(ctx)->offset, 32);
+    EXPECT_EQ(takt_last_error_info(ctx)->column, 33);
     memset(text, '[', 1000000);
     EXPECT_STATUS(ctx, parse_bytes(text, 1000000, &root), TAKT_ERR_LIMIT);
     for (size_t i = 0; i < 400000; i++)
@@ -277,7 +284,7 @@ static void writes(void)
                   "{\"a\\\"\\n\\u0001\":[-9223372036854775808,18446744073709551615,0.1,null,{},[]],"
                   "\"s\":\"\xC3\xA9\xEF\xBF\xBD\\\\\",\"t\":true,\"n\":null}") == 0,
            "%s", takt_text_get(&t));
-    EXPECT(parse(takt_text_get(&t))->count == 4);
+    EXPECT_EQ(parse(takt_text_get(&t))->count, 4);
     takt_text_deinit(&t);
     takt_json_begin(&w, &t, true);
     write_sample(&w);
@@ -285,7 +292,7 @@ static void writes(void)
            takt_text_get(&t));
     EXPECT(strcmp(takt_text_get(&t) + t.length - 13, "  \"n\": null\n}") == 0, "%s",
            takt_text_get(&t));
-    EXPECT(parse(takt_text_get(&t))->count == 4);
+    EXPECT_EQ(parse(takt_text_get(&t))->count, 4);
     takt_text_deinit(&t);
     takt_json_begin(&w, &t, false);
     for (int i = 0; i < 70; i++) /* across the words of the writer's bits */
@@ -347,7 +354,7 @@ static void sweeps(void)
 static void end(void)
 {
     takt_arena_deinit(&arena);
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     takt_ctx_destroy(ctx);
 }
 

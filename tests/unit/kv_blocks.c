@@ -49,8 +49,8 @@ static void take(world *w, takt_kv_table *t)
 {
     const size_t wanted = pick(w, MOST - t->count + 1), before = t->count;
     const bool is_enough = wanted <= w->b.free_count;
-    EXPECT(takt_kv_take(&w->b, t, wanted) == is_enough &&
-           t->count == before + (is_enough ? wanted : 0));
+    EXPECT_EQ(takt_kv_take(&w->b, t, wanted), is_enough);
+    EXPECT_EQ(t->count, before + (is_enough ? wanted : 0));
     for (size_t i = before; i < t->count; i++)
         EXPECT(!takt_kv_is_shared(&w->b, t, i) && (i == before || t->at[i] > t->at[i - 1]));
 }
@@ -113,7 +113,7 @@ static void random_texts(void)
 {
     takt_ctx *ctx;
     static world w;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     if (EXPECT_OK(ctx, takt_kv_blocks_init(&w.b, ctx, BLOCKS))) {
         bool is_good = true;
@@ -125,7 +125,9 @@ static void random_texts(void)
         }
         for (size_t i = 0; i < TABLES; i++)
             takt_kv_trim(&w.b, &w.tables[i], 0);
-        EXPECT(w.b.free_count == BLOCKS && w.b.live_count == 0 && w.b.shared_count == 0);
+        EXPECT_EQ(w.b.free_count, BLOCKS);
+        EXPECT_EQ(w.b.live_count, 0);
+        EXPECT_EQ(w.b.shared_count, 0);
     }
     takt_kv_blocks_deinit(&w.b, ctx);
     takt_ctx_destroy(ctx);

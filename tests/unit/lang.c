@@ -81,7 +81,7 @@ static void pick(void)
     takt_graph *graph = NULL;
     takt_parse_options options = {.model = "b"};
     if (EXPECT_OK(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph)))
-        EXPECT(strcmp(graph->name, "b") == 0);
+        EXPECT_TEXT(graph->name, "b");
     takt_graph_destroy(graph);
     options.model = "c";
     EXPECT_STATUS(ctx, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph),

@@ -38,7 +38,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     takt_diagnostics_init(&list, ctx);
     const takt_parse_options options = {.diagnostics = &list};
     status = takt_parse(ctx, "m.takt", j->text, strlen(j->text), &options, &graph);
-    EXPECT((status == TAKT_OK) == (graph != NULL));
+    EXPECT_EQ((status == TAKT_OK), (graph != NULL));
     EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
     if (graph != NULL)
         expect_same(ctx, graph, j);

@@ -69,7 +69,7 @@ static void example(const char *text, size_t length, size_t count)
     FILE *file = fopen(path, "wb");
     if (!EXPECT(file != NULL, "%s", path))
         return;
-    EXPECT(fwrite(text, 1, length, file) == length);
+    EXPECT_EQ(fwrite(text, 1, length, file), length);
     fclose(file);
     const char *model = strstr(text, "model ");
     if (model != NULL && model < text + length)

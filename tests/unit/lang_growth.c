@@ -21,7 +21,7 @@ static void expect(const char *text, takt_status want)
         takt_ctx_destroy(ctx);
     }
     EXPECT(inject.peak_bytes < MOST, "%s: %llu bytes", text, (unsigned long long)inject.peak_bytes);
-    EXPECT(takt_inject_deinit(&inject) == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
 }
 
 static void lists(void)

@@ -45,12 +45,12 @@ static takt_model *load(const char *body, const char *layout, bool is_first)
 /* Weights of convolutions are laid out as the images are; the others are equal. */
 static void copy_weights(const takt_model *from, takt_model *to)
 {
-    EXPECT(from->graph->slot_count == to->graph->slot_count);
+    EXPECT_EQ(from->graph->slot_count, to->graph->slot_count);
     for (size_t i = 0; i < from->graph->slot_count; i++) {
         const takt_tensor *a = &from->slots[i];
         takt_tensor *b = &to->slots[i];
-        EXPECT(strcmp(from->graph->slots[i].name, to->graph->slots[i].name) == 0);
-        if (!EXPECT(takt_tensor_bytes(a) == takt_tensor_bytes(b)))
+        EXPECT_TEXT(from->graph->slots[i].name, to->graph->slots[i].name);
+        if (!EXPECT_EQ(takt_tensor_bytes(a), takt_tensor_bytes(b)))
             continue;
         if (a->type.rank == 4)
             turn(takt_tensor_data(a), a->type.dim, takt_tensor_data(b));
@@ -83,12 +83,15 @@ static void both(const char *body)
     const takt_tensor_view *x = takt_session_input(a, 0);
     EXPECT_OK(ctx, takt_view_random(ctx, x, 5, 0));
     turn(x->data, x->dims, takt_session_input(b, 0)->data);
-    EXPECT(takt_session_run(a) == TAKT_OK && takt_session_run(b) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_run(a));
+    EXPECT_OK(NULL, takt_session_run(b));
     const takt_tensor_view *y = takt_session_output(a, 0), *z = takt_session_output(b, 0);
     const size_t count = (size_t)(y->dims[0] * y->dims[1] * y->dims[2] * y->dims[3]);
     float *turned = calloc(count, sizeof *turned);
     turn(y->data, y->dims, turned);
-    EXPECT(z->dims[3] == y->dims[1] && z->dims[1] == y->dims[2] && z->dims[2] == y->dims[3]);
+    EXPECT_EQ(z->dims[3], y->dims[1]);
+    EXPECT_EQ(z->dims[1], y->dims[2]);
+    EXPECT_EQ(z->dims[2], y->dims[3]);
     EXPECT(memcmp(turned, z->data, count * sizeof *turned) == 0, "%s", body);
     bool any = false;
     for (size_t i = 0; i < count; i++)

@@ -134,7 +134,8 @@ static void doubling(void)
         at += (size_t)snprintf(text + at, sizeof text - at, "layer l%d(x) { return l%d(l%d(x)) }\n",
                                i, i - 1, i - 1);
     snprintf(text + at, sizeof text - at, "model m(x: f32[2]) { return l30(x) }\n");
-    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph) == TAKT_ERR_LIMIT);
+    EXPECT_STATUS(NULL, takt_parse(ctx, "m.takt", text, strlen(text), NULL, &graph),
+                  TAKT_ERR_LIMIT);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_GRAPH_FULL, "%s", takt_last_error(ctx));
 }
 
@@ -158,9 +159,11 @@ static void many_errors(void)
     takt_graph *graph = NULL;
     takt_diagnostics_init(&list, ctx);
     const takt_parse_options options = {.diagnostics = &list};
-    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph) == TAKT_ERR_SYNTAX);
+    EXPECT_STATUS(NULL, takt_parse(ctx, "m.takt", text, strlen(text), &options, &graph),
+                  TAKT_ERR_SYNTAX);
     EXPECT(list.count == 21 && list.is_full, "%zu", list.count);
-    EXPECT(list.at[20].id == TAKT_E_TOO_MANY_ERRORS && list.error_count == 20);
+    EXPECT_EQ(list.at[20].id, TAKT_E_TOO_MANY_ERRORS);
+    EXPECT_EQ(list.error_count, 20);
     takt_text out;
     takt_text_init(&out, ctx);
     takt_diagnostics_render(&list, "m.takt", text, strlen(text), &out);

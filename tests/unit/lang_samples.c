@@ -54,8 +54,10 @@ static void ranges_and_numbers(void)
                                           &graph, &ranges)))
         return;
     EXPECT(ranges.count == 2 && ranges.at[0].is_set && !ranges.at[1].is_set);
-    EXPECT(ranges.at[0].low == -1 && ranges.at[0].high == 0.5);
-    EXPECT(graph->output_count == 1 && strcmp(graph->outputs[0].name, "out") == 0);
+    EXPECT_EQ(ranges.at[0].low, -1);
+    EXPECT_EQ(ranges.at[0].high, 0.5);
+    EXPECT_EQ(graph->output_count, 1);
+    EXPECT_TEXT(graph->outputs[0].name, "out");
     takt_graph_destroy(graph);
 }
 

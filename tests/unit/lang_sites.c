@@ -98,7 +98,7 @@ static takt_status read_text(takt_inject *inject, job *j)
     const takt_status status =
         j->is_sample ? takt_sample_graph(ctx, NULL, j->text, &graph, NULL)
                      : takt_parse(ctx, "m.takt", j->text, j->length, &options, &graph);
-    EXPECT((status == TAKT_OK) == (graph != NULL));
+    EXPECT_EQ((status == TAKT_OK), (graph != NULL));
     EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
     if (graph != NULL)
         expect_same(graph, j);

@@ -59,7 +59,7 @@ static takt_status make(takt_ctx *ctx, const char *size, takt_plan **plan)
 static void bounds(void)
 {
     takt_ctx *ctx;
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         takt_plan *plan = NULL;

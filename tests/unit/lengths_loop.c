@@ -87,14 +87,14 @@ static void waits(void)
     takt_repeat *body = s->plan->child != NULL ? s->plan->child->body : NULL;
     if (EXPECT(body != NULL && takt_repeat_begin(body, NULL))) {
         EXPECT_STATUS(NULL, takt_session_run_deadline(s, 2000000), TAKT_ERR_DEADLINE);
-        if (EXPECT(pthread_create(&thread, NULL, cancel_later, s) == 0)) {
+        if (EXPECT_EQ(pthread_create(&thread, NULL, cancel_later, s), 0)) {
             EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_CANCELLED);
             pthread_join(thread, NULL);
         }
         takt_repeat_end(body);
     }
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
-    EXPECT(*(const float *)takt_session_output(s, 0)->data == 28);
+    EXPECT_EQ(*(const float *)takt_session_output(s, 0)->data, 28);
     takt_session_destroy(s);
 }
 
@@ -172,7 +172,7 @@ static void keeps_errors(void)
     if (r.session == NULL)
         return;
     fill(r.session);
-    if (EXPECT(pthread_create(&thread, NULL, run_on, &r) == 0)) {
+    if (EXPECT_EQ(pthread_create(&thread, NULL, run_on, &r), 0)) {
         for (int i = 0; i < 20000; i++) {
             char name[32];
             takt_model *m;
@@ -190,7 +190,7 @@ static void keeps_errors(void)
 
 int main(void)
 {
-    if (!EXPECT(takt_ctx_create(NULL, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return test_done();
     waits();
     keeps_memory();

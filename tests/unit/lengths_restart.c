@@ -43,7 +43,7 @@ static void profiles(void)
     EXPECT(takt_session_input(s, 0) != NULL);
     memcpy(takt_session_input(s, 1)->data, (const int64_t[]){1, 24}, 2 * sizeof(int64_t));
     EXPECT_OK(ctx, takt_profile_create(s, &(takt_profile_options){.runs = 3}, &profile));
-    EXPECT(takt_session_output(s, 0)->dims[0] == 24);
+    EXPECT_EQ(takt_session_output(s, 0)->dims[0], 24);
     takt_profile_destroy(profile);
     takt_session_destroy(s);
     takt_model_destroy(m);
@@ -101,7 +101,7 @@ static void run_weighted(takt_session *s, float *w)
         EXPECT(takt_session_input(s, 1) != NULL);
         memcpy(takt_session_input(s, 2)->data, shapes[i], sizeof shapes[i]);
         EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
-        EXPECT(takt_session_output(s, 0)->dims[0] == shapes[i][0]);
+        EXPECT_EQ(takt_session_output(s, 0)->dims[0], shapes[i][0]);
         memcpy(w + i * 400, takt_session_output(s, 1)->data, 400 * sizeof *w);
     }
 }
@@ -138,8 +138,8 @@ static takt_status run_shape(takt_session *s, const int64_t shape[2])
         ((float *)a->data)[k] = (float)k;
     memcpy(b->data, shape, 2 * sizeof *shape);
     TAKT_TRY(takt_session_run(s));
-    EXPECT(takt_session_output(s, 1)->dims[0] == shape[0]);
-    EXPECT(((const float *)takt_session_output(s, 1)->data)[23] == 46);
+    EXPECT_EQ(takt_session_output(s, 1)->dims[0], shape[0]);
+    EXPECT_EQ(((const float *)takt_session_output(s, 1)->data)[23], 46);
     return TAKT_OK;
 }
 

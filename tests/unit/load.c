@@ -127,7 +127,7 @@ static void mistakes(void)
     const takt_scenario_options o = {.scenario = TAKT_MULTI_STREAM, .queries = 50};
     for (int i = 0; i < STREAMS; i++) {
         takt_session_cancel(sessions[i]);
-        EXPECT(takt_sessions_load(sessions, STREAMS, &o, &load) == TAKT_ERR_CANCELLED);
+        EXPECT_STATUS(NULL, takt_sessions_load(sessions, STREAMS, &o, &load), TAKT_ERR_CANCELLED);
         EXPECT(!load.timing.is_complete && load.timing.count < 50);
         takt_load_free(ctx, &load);
     }
@@ -139,10 +139,12 @@ static void quantiles(void)
 {
     double times[] = {5, 1, 4, 2, 3};
     const takt_timing t = {.samples = times, .count = 5};
-    EXPECT(takt_timing_quantile(ctx, &t, 0.5) == 3 && takt_timing_quantile(ctx, &t, 1) == 5);
-    EXPECT(takt_timing_quantile(ctx, &t, 0.25) == 2 && times[0] == 5);
+    EXPECT_EQ(takt_timing_quantile(ctx, &t, 0.5), 3);
+    EXPECT_EQ(takt_timing_quantile(ctx, &t, 1), 5);
+    EXPECT_EQ(takt_timing_quantile(ctx, &t, 0.25), 2);
+    EXPECT_EQ(times[0], 5);
     const takt_timing none = {0};
-    EXPECT(takt_timing_quantile(ctx, &none, 0.5) == 0);
+    EXPECT_EQ(takt_timing_quantile(ctx, &none, 0.5), 0);
 }
 
 static void end(void)

@@ -110,7 +110,7 @@ static takt_status scarce_text(takt_inject *inject, void *user)
     if (status != TAKT_OK)
         return status;
     status = takt_parse(own, "m.takt", user, strlen(user), NULL, &graph);
-    EXPECT((status == TAKT_OK) == (graph != NULL));
+    EXPECT_EQ((status == TAKT_OK), (graph != NULL));
     takt_graph_destroy(graph);
     takt_ctx_destroy(own);
     return status;
@@ -186,7 +186,7 @@ static void questions(const takt_model *m, takt_session *s, const takt_tensor_vi
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         EXPECT_STATUS(ctx, takt_query(m, wrong[i].question, out, NULL, compare, NULL),
                       wrong[i].status);
-    EXPECT(takt_query(m, "path(0, x)", other, NULL, compare, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_query(m, "path(0, x)", other, NULL, compare, NULL), TAKT_ERR_ARGUMENT);
 }
 
 static void in_c(void)
@@ -217,12 +217,14 @@ static void in_c(void)
     EXPECT_OK(ctx, takt_session_run(s));
     EXPECT_OK(ctx, takt_relation_tuples(m, "path", takt_session_output(s, 0), &tuples));
     EXPECT(tuples.count == 13 && tuples.arity == 2 && tuples.values == NULL, "%zu", tuples.count);
-    EXPECT(tuples.entries[0] == 0 && tuples.entries[1] == 1 && tuples.entries[25] == 69);
+    EXPECT_EQ(tuples.entries[0], 0);
+    EXPECT_EQ(tuples.entries[1], 1);
+    EXPECT_EQ(tuples.entries[25], 69);
     takt_tuples_free(ctx, &tuples);
     questions(m, s, &view);
     takt_view_free(ctx, &view);
-    EXPECT(takt_relation_read(m, "path", NULL, "", 0, &view) == TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_relation_load(m, "edge", "/nothing/here.tsv", &view) == TAKT_ERR_IO);
+    EXPECT_STATUS(NULL, takt_relation_read(m, "path", NULL, "", 0, &view), TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(NULL, takt_relation_load(m, "edge", "/nothing/here.tsv", &view), TAKT_ERR_IO);
     takt_session_destroy(s);
     takt_plan_destroy(plan);
     takt_model_destroy(m);
@@ -261,10 +263,13 @@ static void stopped(void)
                                   "  rule r(a, c) = x(a, c) or exists b: x(a, b) and r(b, c)\n"
                                   "  return r\n}\n";
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
-    EXPECT(run_id(net, 1) == 0 && run_id(net, 0) == 0);
-    EXPECT(run_id(net, 1.5F) == TAKT_E_TRUTH && run_id(net, -0.1F) == TAKT_E_TRUTH);
+    EXPECT_EQ(run_id(net, 1), 0);
+    EXPECT_EQ(run_id(net, 0), 0);
+    EXPECT_EQ(run_id(net, 1.5F), TAKT_E_TRUTH);
+    EXPECT_EQ(run_id(net, -0.1F), TAKT_E_TRUTH);
     EXPECT_EQ(run_id(net, 0.0F / 0.0F), TAKT_E_TRUTH);
-    EXPECT(run_id(endless, 1) == 0 && run_id(endless, -1) == TAKT_E_RECURSION);
+    EXPECT_EQ(run_id(endless, 1), 0);
+    EXPECT_EQ(run_id(endless, -1), TAKT_E_RECURSION);
     takt_ctx_destroy(ctx);
 }
 

@@ -353,7 +353,7 @@ static void refused(void)
     close_fact(&a);
     if (EXPECT_OK(ctx, open_fact(ctx, many, "way(3, 7)", &a))) {
         EXPECT_STATUS(ctx, takt_fact_prove(a.m, "way(3, 7)", a.s, &proof), TAKT_ERR_LIMIT);
-        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_RECURSION);
+        EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_RECURSION);
     }
     close_fact(&a);
     takt_ctx_destroy(ctx);

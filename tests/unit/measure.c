@@ -52,7 +52,8 @@ static void timing(void)
     takt_timing_free(ctx, &t);
     const takt_timing_options one = {.runs = 1, .no_warmup = true};
     EXPECT_OK(ctx, takt_session_time(session, &one, &t));
-    EXPECT(t.count == 1 && t.warmup_runs == 0);
+    EXPECT_EQ(t.count, 1);
+    EXPECT_EQ(t.warmup_runs, 0);
     takt_timing_free(ctx, &t);
     const takt_timing_options free_choice = {.max_ns = 30000000};
     EXPECT_OK(ctx, takt_session_time(session, &free_choice, &t));
@@ -65,7 +66,7 @@ static void cancelled(void)
     takt_timing t;
     const takt_timing_options options = {.runs = 10};
     takt_session_cancel(session);
-    EXPECT(takt_session_time(session, &options, &t) == TAKT_ERR_CANCELLED);
+    EXPECT_STATUS(NULL, takt_session_time(session, &options, &t), TAKT_ERR_CANCELLED);
     EXPECT(t.count == 0 && !t.is_complete);
     takt_timing_free(ctx, &t);
     EXPECT_OK(ctx, takt_session_run(session));
@@ -90,7 +91,8 @@ static void caches(takt_profile *p)
     EXPECT(strcmp(use.source, "modelled") == 0 && use.accesses > 0 && use.l1_misses >= 0 &&
                use.ll_misses >= 0 && use.l1_misses + use.ll_misses <= 2 * use.accesses,
            "%g %g", use.accesses, use.l1_misses);
-    EXPECT(use.l1_bytes == 65536 && use.ll_bytes == 1 << 25);
+    EXPECT_EQ(use.l1_bytes, 65536);
+    EXPECT_EQ(use.ll_bytes, 1 << 25);
     use = (takt_cache_use){.source = "guessed", .accesses = 1000, .l1_misses = 250};
     EXPECT_STATUS(ctx, takt_profile_set_cache(p, &use), TAKT_ERR_ARGUMENT);
     use.source = "measured";
@@ -191,7 +193,7 @@ static void comparisons(void)
     EXPECT(c.blocks == 8 && c.ratio > 0.2 && c.ratio < 5 && c.ci.low <= c.ci.high, "%g", c.ratio);
     EXPECT(c.a_ns > 0 && c.b_ns > 0 && strlen(takt_verdict_name(c.verdict)) > 3);
     const takt_compare_options many = {.blocks = 100001};
-    EXPECT(takt_session_compare(session, other, &many, &c) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_compare(session, other, &many, &c), TAKT_ERR_ARGUMENT);
     takt_session_destroy(other);
 }
 
@@ -245,9 +247,9 @@ static void results(void)
         fclose(file);
         EXPECT_OK(ctx, takt_bench_load(ctx, path, &again));
         EXPECT(takt_bench_count(again) == 2 && takt_bench_timing(again, 2) == NULL);
-        EXPECT(takt_bench_timing(again, 1)->count == 60);
-        EXPECT(takt_bench_timing(again, 0)->stats.median ==
-               takt_bench_timing(bench, 0)->stats.median);
+        EXPECT_EQ(takt_bench_timing(again, 1)->count, 60);
+        EXPECT_EQ(takt_bench_timing(again, 0)->stats.median,
+                  takt_bench_timing(bench, 0)->stats.median);
         EXPECT_TEXT(takt_bench_fingerprint(again), takt_bench_fingerprint(bench));
         takt_bench_destroy(again);
     }

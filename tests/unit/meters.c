@@ -62,10 +62,10 @@ static void energy(void)
 
 static void events(void)
 {
-    EXPECT(takt_event_find("instructions") == TAKT_EVENT_INSTRUCTIONS);
-    EXPECT(takt_event_find("nothing") == TAKT_EVENTS);
+    EXPECT_EQ(takt_event_find("instructions"), TAKT_EVENT_INSTRUCTIONS);
+    EXPECT_EQ(takt_event_find("nothing"), TAKT_EVENTS);
     EXPECT_TEXT(takt_event_name(TAKT_EVENT_BRANCH_MISSES), "branch-misses");
-    EXPECT(takt_event_find("ll-misses") == TAKT_EVENT_LL_MISSES);
+    EXPECT_EQ(takt_event_find("ll-misses"), TAKT_EVENT_LL_MISSES);
     EXPECT(takt_event_is_miss(TAKT_EVENT_L1_MISSES) && !takt_event_is_miss(TAKT_EVENT_L1_READS));
     EXPECT(takt_counter_open(TAKT_EVENTS) < 0);
     static const char text[] = "model m(x: f32[64]) -> f32[64] {\n  return relu(x)\n}\n";
@@ -93,7 +93,7 @@ static void traffic(void)
 {
     takt_disk_rates disk;
     takt_loopback_rates net;
-    EXPECT(takt_disk_measure(ctx, folder, &disk) == 0);
+    EXPECT_EQ(takt_disk_measure(ctx, folder, &disk), 0);
     EXPECT(disk.write_mbs > 0.1 && disk.read_mbs > 0.1 && disk.sync_ms > 0, "%g", disk.write_mbs);
     EXPECT(takt_disk_measure(ctx, "/nowhere", &disk) > 0);
     const int error = takt_loopback_measure(ctx, &net); /* a sandbox may forbid sockets */
@@ -143,7 +143,9 @@ static void batches(void)
     takt_bench *b = made_up(1);
     if (b == NULL)
         return;
-    EXPECT(takt_bench_count(b) == 4 && takt_bench_batch(b, 3) == 16 && takt_bench_batch(b, 4) == 0);
+    EXPECT_EQ(takt_bench_count(b), 4);
+    EXPECT_EQ(takt_bench_batch(b, 3), 16);
+    EXPECT_EQ(takt_bench_batch(b, 4), 0);
     EXPECT_OK(ctx, takt_suggest_batch(b, NULL, &s));
     /* 1000, 2500, 2857 and 2909 samples a second: 8 is past 90 %, and only 4 meets the SLO. */
     EXPECT(s.best == 4 && s.knee == 8 && s.threads == 2, "%lld %lld", (long long)s.best,
@@ -191,12 +193,14 @@ static void processes(void)
         EXPECT_OK(ctx, takt_bench_absorb(all, a));
         EXPECT_OK(ctx, takt_bench_absorb(all, b));
         owns_words(all, a);
-        EXPECT(takt_bench_count(all) == 4 && takt_bench_timing(all, 0)->count == 8);
+        EXPECT_EQ(takt_bench_count(all), 4);
+        EXPECT_EQ(takt_bench_timing(all, 0)->count, 8);
         EXPECT(takt_bench_timing(all, 0)->stats.max == 1.53e6, "%g",
                takt_bench_timing(all, 0)->stats.max);
         EXPECT(takt_bench_counter(all, 0, &source) == 0 && source == NULL);
         EXPECT_OK(ctx, takt_bench_set_counter(all, 0, "instructions", 12345, "simulated"));
-        EXPECT(takt_bench_counter(all, 0, &source) == 12345 && strcmp(source, "simulated") == 0);
+        EXPECT_EQ(takt_bench_counter(all, 0, &source), 12345);
+        EXPECT_TEXT(source, "simulated");
         EXPECT_STATUS(ctx, takt_bench_set_counter(all, 9, "instructions", 1, "measured"),
                       TAKT_ERR_ARGUMENT);
     }

@@ -52,7 +52,11 @@ static void mixes(void)
     takt_tensor_view x = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = a};
     takt_tensor_view y = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = b};
     EXPECT_OK(ctx, takt_view_mix(ctx, parts, 2, &x, &y));
-    EXPECT(a[0] == 2.5F && a[1] == 2 && a[2] == 1.5F && a[3] == 4 && a[5] == 6);
+    EXPECT_EQ(a[0], 2.5F);
+    EXPECT_EQ(a[1], 2);
+    EXPECT_EQ(a[2], 1.5F);
+    EXPECT_EQ(a[3], 4);
+    EXPECT_EQ(a[5], 6);
     EXPECT_STATUS(ctx, takt_view_mix(ctx, parts, 3, &x, &y), TAKT_ERR_ARGUMENT);
     y.dims[1] = 2;
     EXPECT_STATUS(ctx, takt_view_mix(ctx, parts, 2, &x, &y), TAKT_ERR_ARGUMENT);
@@ -68,7 +72,7 @@ static void refuses(void)
     EXPECT_STATUS(ctx, takt_data_mixup(ctx, &how, rows, 1, others, shares), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_data_mixup(ctx, &how, NULL, 1, others, shares), TAKT_ERR_ARGUMENT);
     EXPECT_OK(ctx, takt_mixup_alpha(ctx, "flip=0.5,mixup=0.25", &alpha));
-    EXPECT(alpha == 0.25);
+    EXPECT_EQ(alpha, 0.25);
     EXPECT_OK(ctx, takt_mixup_alpha(ctx, "flip=0.5", &alpha));
     EXPECT_EQ(alpha, 0);
     EXPECT_STATUS(ctx, takt_mixup_alpha(ctx, "mixup=5", &alpha), TAKT_ERR_ARGUMENT);
@@ -90,7 +94,12 @@ static void labels(void)
     takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .data = to};
     takt_data *data = open_data("a.csv", 0);
     EXPECT_OK(ctx, takt_data_take_soft(data, "labels", two, 2, &v));
-    EXPECT(to[0] == 0 && to[1] == 0 && to[2] == 1 && to[3] == 1 && to[4] == 0 && to[5] == 0);
+    EXPECT_EQ(to[0], 0);
+    EXPECT_EQ(to[1], 0);
+    EXPECT_EQ(to[2], 1);
+    EXPECT_EQ(to[3], 1);
+    EXPECT_EQ(to[4], 0);
+    EXPECT_EQ(to[5], 0);
     EXPECT_STATUS(ctx, takt_data_take_soft(data, "labels", beyond, 1, &v), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_data_take_soft(data, "x", two, 2, &v), TAKT_ERR_FORMAT);
     v.dims[1] = 2; /* the label 2 is none of two classes */
@@ -111,7 +120,8 @@ static void digests(void)
         EXPECT_OK(ctx, takt_data_digest(data, text[i]));
         takt_data_destroy(data);
     }
-    EXPECT(strcmp(text[0], text[1]) == 0 && strlen(text[0]) == 64);
+    EXPECT_TEXT(text[0], text[1]);
+    EXPECT_EQ(strlen(text[0]), 64);
     for (size_t i = 2; i < 5; i++)
         EXPECT(strcmp(text[0], text[i]) != 0, "%zu", i);
     EXPECT_STATUS(NULL, takt_data_digest(NULL, text[0]), TAKT_ERR_ARGUMENT);
@@ -131,7 +141,7 @@ int main(void)
         EXPECT_EQ(takt_memfs_put(fs, tables[i][0], tables[i][1], strlen(tables[i][1])), 0);
     const takt_files files = takt_memfs_files(fs);
     config.files = &files;
-    if (!EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK))
+    if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return test_done();
     for (size_t i = 0; i < COUNT; i++)
         rows[i] = i;

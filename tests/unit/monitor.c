@@ -172,7 +172,8 @@ static void histogram(void)
         const double got = takt_run_times_quantile(&t, parts[i]);
         EXPECT(fabs(got / want[i] - 1) < 0.011, "p%g: %g instead of %g", parts[i], got, want[i]);
     }
-    EXPECT(t.min_ns == 1000 && t.max_ns == 1e7);
+    EXPECT_EQ(t.min_ns, 1000);
+    EXPECT_EQ(t.max_ns, 1e7);
 }
 
 static void monitors(void)
@@ -197,7 +198,8 @@ static void monitors(void)
     EXPECT(takt_monitor_count(m) == 2 && takt_monitor_get(m, 1, &x) && x.failures == 1 &&
            x.runs == 0 && !takt_monitor_get(m, 2, &x));
     takt_monitor_metrics(m, &x);
-    EXPECT(x.runs == 50 && x.failures == 1);
+    EXPECT_EQ(x.runs, 50);
+    EXPECT_EQ(x.failures, 1);
     takt_monitor_attach(NULL, session);
     EXPECT_OK(ctx, takt_session_run(session));
     takt_monitor_metrics(m, &x);
@@ -313,7 +315,8 @@ static void limits_processors(void)
     EXPECT_OK(ctx, takt_set_cpu_limit(ctx, 100));
     EXPECT_OK(ctx, takt_session_run(session));
     takt_resource_usage(ctx, &usage);
-    EXPECT(usage.waited_ns == waited && usage.cpu_limit_pct == 100);
+    EXPECT_EQ(usage.waited_ns, waited);
+    EXPECT_EQ(usage.cpu_limit_pct, 100);
 }
 
 TEST_MAIN(begin, records, counts_memory, histogram, monitors, samples_by_itself, reports,

@@ -211,7 +211,7 @@ static void whole_run(void)
                                      rows_of("y", SAMPLES, 2, want_y),
                                      rows_of("z", SAMPLES, 4, want_z)};
     EXPECT_OK(ctx, takt_run_many(model, &(takt_many_options){.batch_size = SAMPLES}, views, 4));
-    EXPECT(want_z[SAMPLES - 1][3] == x[SAMPLES - 1][3] + 4);
+    EXPECT_EQ(want_z[SAMPLES - 1][3], x[SAMPLES - 1][3] + 4);
 }
 
 static void batch_by_batch(void)
@@ -222,7 +222,7 @@ static void batch_by_batch(void)
             channel c = {.fail_load = -1, .fail_store = -1};
             takt_tensor_view y = {.data = NULL};
             EXPECT_OK(ctx, stream(ctx, model, &c, batches[i], jobs));
-            EXPECT(c.loads == (SAMPLES + batches[i] - 1) / batches[i]);
+            EXPECT_EQ(c.loads, (SAMPLES + batches[i] - 1) / batches[i]);
             if (EXPECT_OK(ctx, takt_npy_load(ctx, other, &y)))
                 EXPECT(memcmp(y.data, want_y, sizeof want_y) == 0, "batches of %d, %d jobs",
                        (int)batches[i], jobs);

@@ -148,7 +148,7 @@ static void kernels_are_shown_and_kept_apart(void)
     const bool in_f16 = prefers_f16(MANY); /* the model's products have this many rows */
     EXPECT(kernels_have(&o, "gemm_f16/") == in_f16, "f16 weights by another arithmetic");
     EXPECT(!in_f16 || !kernels_have(&o, "gemm_bf16"), "f16 weights by bf16");
-    EXPECT(kernels_have(&o, "f16 weights are faster as bf16") == (has("gemm_f16") && !in_f16));
+    EXPECT_EQ(kernels_have(&o, "f16 weights are faster as bf16"), (has("gemm_f16") && !in_f16));
     o.numerics = NULL;
     EXPECT(!kernels_have(&o, "gemm_f16/"), "exact arithmetic by f16");
     o = (takt_plan_options){.sizes = "n=1", .numerics = "fast", .isa = "scalar"};

@@ -139,7 +139,7 @@ static void outside(void)
     }
     EXPECT_EQ(remove(data), 0);
     EXPECT_STATUS(ctx, takt_model_load(ctx, file, NULL, &back), TAKT_ERR_FORMAT);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_ONNX_EXTERNAL);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_ONNX_EXTERNAL);
     takt_model_destroy(m);
 }
 
@@ -149,7 +149,7 @@ static void refused(void)
         from_text(ctx, "model m(x: f32[2*n]) -> (y: f32[2, n]) {\n"
                        "  return y = op.broadcast(op.reduce_sum(x), shape=[2, n])\n}\n");
     EXPECT_STATUS(ctx, takt_model_save(m, file, NULL), TAKT_ERR_UNSUPPORTED);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_ONNX_WRITE);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_ONNX_WRITE);
     EXPECT(strstr(takt_last_error(ctx), "dimension n is in the shape of no input") != NULL, "%s",
            takt_last_error(ctx));
     const takt_save_options options = {.sizes = "n=3"};

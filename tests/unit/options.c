@@ -79,7 +79,7 @@ static void every_structure_reads_its_size(void)
     any.size = sizeof any;
     any.bytes[sizeof any - 1] = 1;
     const void *o = &any;
-    EXPECT(takt_ctx_create(o, &c) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_ctx_create(o, &c), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), o, &m),
                   TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_model_save(model, words, o), TAKT_ERR_ARGUMENT);
@@ -112,15 +112,16 @@ static void levels_differ_as_documented(void)
         EXPECT_OK(NULL, takt_opts_level(&o, level));
         plans[level] = plan_of(&o);
     }
-    EXPECT(plans[0]->isas == UINT32_C(1) << TAKT_ISA_scalar && plans[1]->isas == takt_isa_detect());
+    EXPECT_EQ(plans[0]->isas, UINT32_C(1) << TAKT_ISA_scalar);
+    EXPECT_EQ(plans[1]->isas, takt_isa_detect());
     EXPECT(plans[0]->step_count > plans[1]->step_count, "-O0 takes composites apart");
     EXPECT(plans[1]->step_count > plans[2]->step_count, "-O1 fuses nothing");
-    EXPECT(plans[2]->step_count == plans[3]->step_count);
+    EXPECT_EQ(plans[2]->step_count, plans[3]->step_count);
     for (int level = 0; level < LEVELS; level++)
         takt_plan_destroy(plans[level]);
-    EXPECT(takt_opts_level(&o, 4) == TAKT_ERR_ARGUMENT &&
-           takt_opts_level(&o, -1) == TAKT_ERR_ARGUMENT &&
-           takt_opts_level(NULL, 1) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_level(&o, 4), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_level(&o, -1), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_level(NULL, 1), TAKT_ERR_ARGUMENT);
 }
 
 /* ---- families ---- */
@@ -141,7 +142,7 @@ static void a_family_is_capped_alone(void)
     takt_plan_destroy(plan);
     EXPECT_OK(NULL, takt_opts_simd(&o, TAKT_FAMILY_GEMM, "off"));
     plan = plan_of(&o);
-    EXPECT(strcmp(kernel_of(plan, "gemm"), "gemm_f32/scalar") == 0);
+    EXPECT_TEXT(kernel_of(plan, "gemm"), "gemm_f32/scalar");
     EXPECT(!has_vectors || strcmp(kernel_of(plan, "rows"), "rows_f32/scalar") != 0);
     takt_plan_destroy(plan);
     /* A family's own word counts more than the level. */
@@ -157,9 +158,9 @@ static void caps_that_cannot_be_are_refused(void)
 {
     takt_plan_options o = {.sizes = "n=3"};
     takt_plan *plan;
-    EXPECT(takt_opts_simd(&o, TAKT_FAMILIES, "off") == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_opts_simd(&o, TAKT_FAMILY_MAP, "mmx") == TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_opts_simd(&o, TAKT_FAMILY_MAP, NULL) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_simd(&o, TAKT_FAMILIES, "off"), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_simd(&o, TAKT_FAMILY_MAP, "mmx"), TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(NULL, takt_opts_simd(&o, TAKT_FAMILY_MAP, NULL), TAKT_ERR_ARGUMENT);
     const char *foreign = (takt_isa_detect() & UINT32_C(1) << TAKT_ISA_neon) != 0 ? "avx2" : "neon";
     EXPECT_OK(NULL, takt_opts_simd(&o, TAKT_FAMILY_MAP, foreign));
     EXPECT_STATUS(ctx, takt_plan_create(model, &o, &plan), TAKT_ERR_ARGUMENT);

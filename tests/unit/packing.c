@@ -47,7 +47,7 @@ static void compare(int threads)
     takt_model *m = load(), *other = load();
     takt_plan *one = plan_for(m, 1), *many = plan_for(other, threads);
     size_t large = 0;
-    if (one != NULL && many != NULL && EXPECT(one->constant_count == many->constant_count))
+    if (one != NULL && many != NULL && EXPECT_EQ(one->constant_count, many->constant_count))
         for (size_t i = 0; i < one->constant_count; i++) {
             const takt_tensor *a = &one->constants[i], *b = &many->constants[i];
             size_t bytes = 0, same = 0;

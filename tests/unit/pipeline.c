@@ -81,7 +81,7 @@ static void one_graph(uint64_t seed)
     EXPECT_OK(ctx, meaning_run(gen.graph, &in, &a));
     const takt_pipeline_options options = {.watch = after_pass, .watch_user = &w};
     EXPECT_OK(ctx, takt_pipeline_run(ctx, gen.graph, &options, &out));
-    EXPECT(w.passes == takt_pipeline_count() - 1); /* the plan applies narrow-activations */
+    EXPECT_EQ(w.passes, takt_pipeline_count() - 1); /* the plan applies narrow-activations */
     if (out != NULL)
         meaning_reads_back(out, "after all passes");
     takt_graph_destroy(out);
@@ -212,7 +212,7 @@ static void unknown_pass(void)
 {
     takt_pass_choice choice = {0};
     EXPECT_STATUS(ctx, takt_pass_choose(ctx, "-fold-move", &choice), TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_NAME);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_NAME);
     EXPECT(strstr(takt_last_error_info(ctx)->hint, "fold-moves") != NULL, "%s",
            takt_last_error_info(ctx)->hint);
     EXPECT_STATUS(ctx, takt_pass_choose(ctx, "+cse,nonsense-of-some-length", &choice),

@@ -162,7 +162,7 @@ static void threads_share(void)
     asker askers[THREADS];
     for (int i = 0; i < THREADS; i++) {
         askers[i] = (asker){.model = m, .offset = i * 3};
-        EXPECT(pthread_create(&askers[i].thread, NULL, ask, &askers[i]) == 0);
+        EXPECT_EQ(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(askers[i].thread, NULL);

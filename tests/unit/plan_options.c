@@ -121,8 +121,8 @@ static void rows_cover_the_struct(void)
         EXPECT(p->offset == begin, "a gap before %s: %zu, %zu", p->name, begin, p->offset);
         end = p->offset + size;
     }
-    EXPECT((end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *) ==
-           sizeof(takt_plan_options));
+    EXPECT_EQ((end + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *),
+              sizeof(takt_plan_options));
 }
 
 static void a_copy_owns_what_it_points_to(void)

@@ -81,7 +81,7 @@ static void *come_and_go(void *user)
     for (int i = 0; i < 25; i++) {
         const char *sizes = i % 2 == 0 ? "n=1" : "n=2";
         const takt_plan_options o = {.sizes = sizes, .threads = 1};
-        EXPECT(takt_plan_create(m, &o, &plan) == TAKT_OK);
+        EXPECT_OK(NULL, takt_plan_create(m, &o, &plan));
         takt_plan_destroy(plan);
     }
     return NULL;
@@ -95,7 +95,7 @@ static void plans_come_and_go_at_once(void)
     takt_plan_destroy(plan_of(m, "n=1", 1));
     const uint64_t none = ctx->live_bytes;
     for (int i = 0; i < THREADS; i++)
-        EXPECT(pthread_create(&threads[i], NULL, come_and_go, m) == 0);
+        EXPECT_EQ(pthread_create(&threads[i], NULL, come_and_go, m), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     EXPECT(ctx->live_bytes == none, "%lld bytes stay behind", (long long)(ctx->live_bytes - none));

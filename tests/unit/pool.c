@@ -44,7 +44,7 @@ static void each_task_once(void)
         job j = {.done = {0}};
         unsigned runs[TASKS] = {0};
         EXPECT_OK(ctx, takt_pool_create(ctx, threads, NULL, &pool));
-        EXPECT(takt_pool_threads(pool) == threads);
+        EXPECT_EQ(takt_pool_threads(pool), threads);
         EXPECT(takt_pool_try_lease(pool));
         for (unsigned i = 0; i < RUNS / 4; i++) {
             const size_t count = i % (TASKS + 1);
@@ -59,7 +59,7 @@ static void each_task_once(void)
             EXPECT(j.threads_seen[t] == 0, "thread %d of %d", t, threads);
         takt_pool_release(pool);
         takt_pool_destroy(pool);
-        EXPECT(ctx->live_bytes == 0);
+        EXPECT_EQ(ctx->live_bytes, 0);
     }
 }
 
@@ -162,7 +162,7 @@ static void without_a_pool(void)
     takt_pool_run(NULL, count_task, &j, TASKS);
     takt_pool_share(NULL, count_task, &j, TASKS);
     EXPECT(j.done[0] == 2 && j.done[TASKS - 1] == 2 && !takt_pool_try_lease(NULL));
-    EXPECT(takt_pool_threads(NULL) == 1);
+    EXPECT_EQ(takt_pool_threads(NULL), 1);
     takt_pool_destroy(NULL);
 }
 
@@ -199,7 +199,8 @@ static void *second_user(void *arg)
     job j = {.done = {0}};
     for (int i = 0; i < RUNS / 20; i++)
         takt_pool_share(arg, count_task, &j, 8);
-    EXPECT(j.done[0] == RUNS / 20 && j.done[7] == RUNS / 20);
+    EXPECT_EQ(j.done[0], RUNS / 20);
+    EXPECT_EQ(j.done[7], RUNS / 20);
     return NULL;
 }
 
@@ -208,7 +209,7 @@ static void two_users(void)
     takt_pool *pool;
     pthread_t other;
     EXPECT_OK(ctx, takt_pool_create(ctx, 3, NULL, &pool));
-    EXPECT(pthread_create(&other, NULL, second_user, pool) == 0);
+    EXPECT_EQ(pthread_create(&other, NULL, second_user, pool), 0);
     second_user(pool);
     pthread_join(other, NULL);
     takt_pool_destroy(pool);
@@ -240,7 +241,8 @@ static void thread_fails(takt_inject_mode mode, int k)
     EXPECT_EQ(j.done[TASKS - 1], 1);
     takt_pool_destroy(pool);
     takt_ctx_destroy(c);
-    EXPECT(inject.live_threads == 0 && takt_inject_deinit(&inject) == 0);
+    EXPECT_EQ(inject.live_threads, 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
 }
 
 static void threads_fail(void)
@@ -265,7 +267,8 @@ static takt_status scenario(takt_inject *inject, void *user)
     status = takt_pool_create(c, 3, NULL, &pool);
     if (status == TAKT_OK) {
         takt_pool_share(pool, count_task, &j, TASKS);
-        EXPECT(j.done[0] == 1 && j.done[TASKS - 1] == 1);
+        EXPECT_EQ(j.done[0], 1);
+        EXPECT_EQ(j.done[TASKS - 1], 1);
     }
     takt_pool_destroy(pool);
     takt_ctx_destroy(c);
@@ -315,7 +318,7 @@ static void bad_arguments(void)
     EXPECT(pool == NULL);
     EXPECT(takt_pool_default_threads() >= 1);
     EXPECT_OK(ctx, takt_pool_create(ctx, 0, NULL, &pool));
-    EXPECT(takt_pool_threads(pool) == takt_pool_default_threads());
+    EXPECT_EQ(takt_pool_threads(pool), takt_pool_default_threads());
     takt_pool_destroy(pool);
 }
 
@@ -344,8 +347,10 @@ static void binds(void)
     for (int i = 0; i < 3000 && at < 0; i++) /* until the worker has had its turn: a minute */
         takt_pool_share(pool, where_am_i, &at, 8);
     EXPECT(at == last, "on %d, expected %d", at, last);
-    EXPECT(takt_pool_bind(pool, 0, last) == EINVAL && takt_pool_bind(pool, 2, last) == EINVAL);
-    EXPECT(takt_pool_bind(pool, 1, 1023) == EINVAL && takt_pool_bind(pool, 1, -1) == EINVAL);
+    EXPECT_EQ(takt_pool_bind(pool, 0, last), EINVAL);
+    EXPECT_EQ(takt_pool_bind(pool, 2, last), EINVAL);
+    EXPECT_EQ(takt_pool_bind(pool, 1, 1023), EINVAL);
+    EXPECT_EQ(takt_pool_bind(pool, 1, -1), EINVAL);
     takt_pool_destroy(pool);
 
     const takt_config config = {.log = count_warning};
@@ -385,7 +390,7 @@ static void fp_state(void)
 
 static void end(void)
 {
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     takt_ctx_destroy(ctx);
 }
 

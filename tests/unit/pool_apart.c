@@ -68,7 +68,7 @@ static void keeps_limits(void)
     EXPECT(takt_cpu_leave(first, &two));
     takt_cpu_usable(&now);
     EXPECT(memcmp(&now, &two, sizeof now) == 0);
-    EXPECT(takt_cpu_confine(&usable) == 0);
+    EXPECT_EQ(takt_cpu_confine(&usable), 0);
 }
 
 static void cannot_leave(void)
@@ -78,8 +78,8 @@ static void cannot_leave(void)
     if (takt_cpu_bind(0, first) != 0)
         return;
     EXPECT(!takt_cpu_leave(first, &taken) && !takt_cpu_leave(first, &usable));
-    EXPECT(takt_cpu_here() == first);
-    EXPECT(takt_cpu_confine(&usable) == 0);
+    EXPECT_EQ(takt_cpu_here(), first);
+    EXPECT_EQ(takt_cpu_confine(&usable), 0);
 }
 
 typedef struct report {
@@ -116,7 +116,7 @@ static void stays_free(void)
     for (int i = 0; i < 500; i++)
         takt_pool_share(pool, look, &r, 4);
     EXPECT(r.tasks == 0 || r.narrowed == 0, "%d of %d", r.narrowed, r.tasks);
-    EXPECT(takt_cpu_confine(&usable) == 0);
+    EXPECT_EQ(takt_cpu_confine(&usable), 0);
     takt_pool_destroy(pool);
 }
 
@@ -132,13 +132,13 @@ static void bound_ones_stay(void)
     for (int i = 0; i < 200; i++)
         takt_pool_share(pool, look, &r, 4);
     EXPECT_EQ(takt_pool_moves(pool), 0);
-    EXPECT(takt_cpu_confine(&usable) == 0);
+    EXPECT_EQ(takt_cpu_confine(&usable), 0);
     takt_pool_destroy(pool);
 }
 
 static void end(void)
 {
-    EXPECT(ctx->live_bytes == 0);
+    EXPECT_EQ(ctx->live_bytes, 0);
     takt_ctx_destroy(ctx);
 }
 

@@ -79,7 +79,8 @@ static void agree(takt_session *s, const takt_model *m, int64_t batch, int64_t s
     takt_session *alone = open(ctx, m, sizes);
     if (alone == NULL)
         return;
-    EXPECT(bind_both(s, batch, seq) == TAKT_OK && bind_both(alone, batch, seq) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, batch, seq));
+    EXPECT_OK(NULL, bind_both(alone, batch, seq));
     EXPECT(has_dims(takt_session_output(s, 0), batch, seq), "%s: before the run", sizes);
     EXPECT(takt_session_run(s) == TAKT_OK, "%s: %s", sizes, takt_session_error(s)->message);
     EXPECT_OK(NULL, takt_session_run(alone));
@@ -134,7 +135,8 @@ static void allocates_nothing(void)
         return;
     takt_model *m = load(own);
     takt_session *s = open(own, m, "batch=1..3,seq=1..64");
-    EXPECT(bind_both(s, 1, 3) == TAKT_OK && takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 1, 3));
+    EXPECT_OK(NULL, takt_session_run(s));
     const uint64_t gets = inject.gets;
     for (int64_t i = 0; i < 100; i++)
         EXPECT(bind_both(s, 1 + i % 3, 1 + i * 37 % 64) == TAKT_OK &&
@@ -143,7 +145,8 @@ static void allocates_nothing(void)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(own);
-    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
+    EXPECT_EQ(inject.faults, 0);
 }
 
 /* A size that comes for the second time is kept: from then on, going back to it compiles nothing.
@@ -188,20 +191,23 @@ static void mistakes(void)
 {
     takt_model *m = load(ctx);
     takt_session *s = open(ctx, m, "batch=2,seq=2..40");
-    EXPECT(bind_both(s, 2, 41) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 2, 41));
     refused(s, "seq is 41, and the plan is for 2 to 40");
-    EXPECT(bind_both(s, 2, 1) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 2, 1));
     refused(s, "seq is 1, and");
-    EXPECT(bind_both(s, 3, 5) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 3, 5));
     refused(s, "batch is 3, and the plan is for 2 alone");
-    EXPECT(bind_both(s, 2, 5) == TAKT_OK && takt_session_run(s) == TAKT_OK);
-    EXPECT(bind(s, "x", x, 2, 6, 24) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 2, 5));
+    EXPECT_OK(NULL, takt_session_run(s));
+    EXPECT_OK(NULL, bind(s, "x", x, 2, 6, 24));
     refused(s, "y: dimension 1 is 5 in its buffer; by what else is bound it would be 6");
-    EXPECT(bind(s, "y", y, 2, 6, 0) == TAKT_OK && takt_session_run(s) == TAKT_OK);
-    EXPECT(bind(s, "x", x, 2, 6, 23) == TAKT_OK);
+    EXPECT_OK(NULL, bind(s, "y", y, 2, 6, 0));
+    EXPECT_OK(NULL, takt_session_run(s));
+    EXPECT_OK(NULL, bind(s, "x", x, 2, 6, 23));
     refused(s, "x: dimension 2 is 24, the buffer has 23");
     EXPECT(bind(s, "x", x, 2, 6, 0) != TAKT_OK, "another rank is refused at once");
-    EXPECT(bind_both(s, 2, 9) == TAKT_OK && takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 2, 9));
+    EXPECT_OK(NULL, takt_session_run(s));
     takt_session_destroy(s);
     static const char *const wrong[] = {"seq=5..2", "seq=1..",   "seq=..4",
                                         "seq=1..x", "seq=1...4", "seq=1..99999999999999999999",
@@ -221,9 +227,10 @@ static void outputs(void)
     float z[2 * 40] = {0};
     takt_model *m = load(ctx);
     takt_session *s = open(ctx, m, "batch=2,seq=1..40");
-    EXPECT(bind(s, "z", z, 2, 8, 0) == TAKT_OK && bind_both(s, 2, 8) == TAKT_OK);
+    EXPECT_OK(NULL, bind(s, "z", z, 2, 8, 0));
+    EXPECT_OK(NULL, bind_both(s, 2, 8));
     EXPECT(takt_session_run(s) == TAKT_OK && z[15] != 0 && z[16] == 0);
-    EXPECT(bind_both(s, 2, 9) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 2, 9));
     refused(s, "z: dimension 1 is 9, the buffer has 8");
     EXPECT(bind(s, "z", z, 2, 9, 0) == TAKT_OK && takt_session_run(s) == TAKT_OK && z[17] != 0);
     takt_session_destroy(s);
@@ -235,21 +242,23 @@ static void own_memory(void)
     takt_model *m = load(ctx);
     takt_session *s = open(ctx, m, "batch=2,seq=1..40");
     EXPECT(has_dims(takt_session_input(s, 1), 2, 40), "the session's own, for the top");
-    EXPECT(bind(s, "x", x, 2, 8, 24) == TAKT_OK);
+    EXPECT_OK(NULL, bind(s, "x", x, 2, 8, 24));
     EXPECT(has_dims(takt_session_input(s, 1), 2, 8), "it follows what is bound");
     EXPECT_OK(NULL, takt_session_run(s));
     EXPECT(takt_session_reshape(s, m, "seq=11") == TAKT_OK, "inside the range");
     EXPECT(has_dims(takt_session_output(s, 0), 2, 11));
     EXPECT(bind_both(s, 2, 12) == TAKT_OK && takt_session_run(s) == TAKT_OK, "still a range");
     takt_session *twin;
-    EXPECT(takt_session_clone(s, &twin) == TAKT_OK &&
-           has_dims(takt_session_output(twin, 0), 2, 12));
-    EXPECT(bind_both(twin, 2, 13) == TAKT_OK && takt_session_run(twin) == TAKT_OK);
+    if (EXPECT_OK(NULL, takt_session_clone(s, &twin)))
+        EXPECT(has_dims(takt_session_output(twin, 0), 2, 12));
+    EXPECT_OK(NULL, bind_both(twin, 2, 13));
+    EXPECT_OK(NULL, takt_session_run(twin));
     EXPECT(((const float *)takt_session_output(twin, 1)->data)[0] == 3,
            "with the state of the other");
     takt_session_destroy(twin);
     EXPECT(takt_session_reshape(s, m, "batch=1..4,seq=1..60") == TAKT_OK, "a larger range");
-    EXPECT(bind_both(s, 4, 50) == TAKT_OK && takt_session_run(s) == TAKT_OK);
+    EXPECT_OK(NULL, bind_both(s, 4, 50));
+    EXPECT_OK(NULL, takt_session_run(s));
     EXPECT(takt_session_reshape(s, m, "batch=2,seq=70") == TAKT_OK, "one size, beyond the range");
     EXPECT(bind(s, "x", x, 2, 5, 24) != TAKT_OK, "then no other is taken");
     takt_session_destroy(s);

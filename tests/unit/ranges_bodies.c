@@ -63,9 +63,10 @@ static void agree(takt_ctx *ctx, takt_session *s, takt_model *m, int64_t batch, 
     if (!EXPECT_OK(ctx, open(ctx, NULL, sizes, &m, &alone)))
         return;
     EXPECT(go(s, batch, seq) == TAKT_OK, "%s: %s", sizes, takt_session_error(s)->message);
-    EXPECT(go(alone, batch, seq) == TAKT_OK);
+    EXPECT_OK(NULL, go(alone, batch, seq));
     const takt_tensor_view *got = takt_session_output(s, 0), *want = takt_session_output(alone, 0);
-    EXPECT(got->dims[0] == batch && got->dims[1] == seq);
+    EXPECT_EQ(got->dims[0], batch);
+    EXPECT_EQ(got->dims[1], seq);
     EXPECT(memcmp(got->data, want->data, (size_t)(batch * seq) * sizeof(float)) == 0, "%s: bits",
            sizes);
     takt_session_destroy(alone);
@@ -83,12 +84,12 @@ static void in_place(const char *text)
     if (!EXPECT_OK(NULL, takt_ctx_create(&config, &ctx)))
         return;
     if (EXPECT_OK(ctx, open(ctx, text, "batch=1..3,seq=1..40", &m, &s))) {
-        EXPECT(go(s, 2, 5) == TAKT_OK);
+        EXPECT_OK(NULL, go(s, 2, 5));
         EXPECT(s->range->resizer != NULL && s->plan == takt_resizer_plan(s->range->resizer),
                "%.20s: not in place", text);
         const uint64_t gets = inject.gets;
         for (int64_t i = 0; i < 60; i++)
-            EXPECT(go(s, 1 + i % 3, 1 + i * 17 % LONGEST) == TAKT_OK);
+            EXPECT_OK(NULL, go(s, 1 + i % 3, 1 + i * 17 % LONGEST));
         EXPECT(inject.gets == gets, "%.20s: %llu allocations", text,
                (unsigned long long)(inject.gets - gets));
         for (int64_t i = 0; i < 24; i++)
@@ -97,7 +98,8 @@ static void in_place(const char *text)
     takt_session_destroy(s);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
-    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
+    EXPECT_EQ(inject.faults, 0);
 }
 
 static takt_status scenario(takt_inject *inject, void *user)

@@ -55,7 +55,7 @@ static void check(const takt_model *m, const sample *of, int threads)
     if (!EXPECT_OK(ctx, takt_plan_create(m, &o, &top)))
         return;
     EXPECT_OK(ctx, takt_plan_resizer(top, &r));
-    for (int64_t n = of->high; n >= 1 && EXPECT(top->name_count == 1); n--) {
+    for (int64_t n = of->high; n >= 1 && EXPECT_EQ(top->name_count, 1); n--) {
         takt_plan *plan = NULL;
         bool is_done = false;
         if (EXPECT_OK(ctx, takt_plan_at(top, &n, true, &plan)))

@@ -61,7 +61,7 @@ static void equal(takt_plan *top, const takt_json *root, int64_t n)
 {
     int64_t cells[64] = {0};
     takt_plan *plan;
-    EXPECT(top->name_count == 1);
+    EXPECT_EQ(top->name_count, 1);
     cells[0] = n;
     if (!EXPECT_OK(ctx, takt_plan_at(top, cells, true, &plan)))
         return;
@@ -75,7 +75,8 @@ static void within(takt_session *s, const takt_json *root, int64_t n)
 {
     const takt_tensor_view a = {.dtype = TAKT_F32, .rank = 3, .dims = {2, n, 20}, .data = x};
     const takt_tensor_view b = {.dtype = TAKT_I64, .rank = 1, .dims = {n}, .data = k};
-    EXPECT(takt_session_bind(s, "x", &a) == TAKT_OK && takt_session_bind(s, "k", &b) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_bind(s, "x", &a));
+    EXPECT_OK(NULL, takt_session_bind(s, "k", &b));
     memset(s->arena, PAINT, s->arena_bytes);
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
     size_t end = s->arena_bytes;

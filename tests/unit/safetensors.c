@@ -45,7 +45,7 @@ static void headers(void)
     expect("{}", 0, NULL);
     expect("{}  ", 0, NULL);
     expect("{}", 1, "after the last tensor");
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SAFETENSORS);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_SAFETENSORS);
     expect(" {}", 0, "begin with {");
     expect("[]", 0, "begin with {");
     expect("{\"a\":1}", 0, "not an object");
@@ -87,8 +87,8 @@ static void sizes(void)
         uint8_t bytes[10] = {0};
         memcpy(bytes, &wrong[i], 8);
         memcpy(bytes + 8, "{}", 2);
-        EXPECT(takt_safetensors_read(&arena, "f", bytes, 10, &list) == TAKT_ERR_FORMAT);
-        EXPECT(takt_safetensors_read(&arena, "f", bytes, i, &list) == TAKT_ERR_FORMAT);
+        EXPECT_STATUS(NULL, takt_safetensors_read(&arena, "f", bytes, 10, &list), TAKT_ERR_FORMAT);
+        EXPECT_STATUS(NULL, takt_safetensors_read(&arena, "f", bytes, i, &list), TAKT_ERR_FORMAT);
     }
     takt_arena_deinit(&arena);
 }
@@ -117,7 +117,7 @@ static void models(void)
     EXPECT_OK(ctx, takt_model_load_weights(m, path));
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", other, sizeof other - 1, NULL, &n))) {
         EXPECT_STATUS(ctx, takt_model_load_weights(n, path), TAKT_ERR_NOT_FOUND);
-        EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
+        EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_WEIGHTS);
         takt_model_destroy(n);
     }
     takt_model_destroy(m);

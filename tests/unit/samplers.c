@@ -72,13 +72,15 @@ static void cuts(void)
         apply("top_k", &c, &(takt_sampling){.top_k = 7});
         EXPECT_EQ(c.count, 7);
         for (size_t i = 0; i < 7; i++)
-            EXPECT(c.at[i].id == order[i]);
+            EXPECT_EQ(c.at[i].id, order[i]);
         c = fresh(seed);
         takt_candidates_keep(&c, 1);
-        EXPECT(c.count == 1 && c.at[0].id == order[0]);
+        EXPECT_EQ(c.count, 1);
+        EXPECT_EQ(c.at[0].id, order[0]);
         c = fresh(seed);
         takt_candidates_keep(&c, COUNT);
-        EXPECT(c.count == COUNT && c.at[COUNT - 1].id == order[COUNT - 1]);
+        EXPECT_EQ(c.count, COUNT);
+        EXPECT_EQ(c.at[COUNT - 1].id, order[COUNT - 1]);
         const double p = 0.1 + 0.04 * seed;
         size_t want = 0;
         for (double sum = 0; want < COUNT && sum < p; want++)
@@ -286,7 +288,7 @@ static void choices(void)
     (void)fresh(6);
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &id));
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &again));
-    EXPECT(id == again);
+    EXPECT_EQ(id, again);
     expect_refused((takt_sampling){.temperature = NAN});
     expect_refused((takt_sampling){.min_p = 1.5});
     expect_refused((takt_sampling){.repeat_penalty = -1});
@@ -304,7 +306,7 @@ static void choices(void)
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &id));
     s.samplers = "k;t";
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &again));
-    EXPECT(id == again);
+    EXPECT_EQ(id, again);
 }
 
 static void begin(void)

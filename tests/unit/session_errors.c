@@ -69,7 +69,7 @@ static void errors_apart(const char *backend)
     failing all[THREADS];
     for (int i = 0; i < THREADS; i++) {
         all[i] = (failing){.plan = plan, .number = i};
-        EXPECT(pthread_create(&threads[i], NULL, fail_often, &all[i]) == 0);
+        EXPECT_EQ(pthread_create(&threads[i], NULL, fail_often, &all[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -115,7 +115,7 @@ static void memory_short_at_once(void)
     }
     takt_inject_plan(&inject, TAKT_INJECT_EVER, TAKT_INJECT_MEMORY, 1);
     for (int i = 0; i < 4; i++)
-        EXPECT(pthread_create(&threads[i], NULL, first_run, s[i]) == 0);
+        EXPECT_EQ(pthread_create(&threads[i], NULL, first_run, s[i]), 0);
     for (int i = 0; i < 4; i++) {
         void *failed;
         pthread_join(threads[i], &failed);
@@ -129,7 +129,7 @@ static void memory_short_at_once(void)
     takt_plan_destroy(plan);
     takt_model_destroy(m);
     takt_ctx_destroy(c);
-    EXPECT(takt_inject_deinit(&inject) == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
 }
 
 TEST_MAIN(open_all, errors_of_each, memory_short_at_once, close_all)

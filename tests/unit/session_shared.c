@@ -64,7 +64,7 @@ static bool is_same(takt_session *got, const float *want, size_t first, size_t r
 static void whole(float *to)
 {
     takt_session *s = session_of("seq=10", NULL);
-    if (s != NULL && EXPECT(run(s, 0, ALL) == TAKT_OK))
+    if (s != NULL && EXPECT_OK(NULL, run(s, 0, ALL)))
         memcpy(to, takt_session_output(s, 0)->data, sizeof text);
     takt_session_destroy(s);
 }
@@ -76,12 +76,14 @@ static void two_plans_on_one_cache(void)
     takt_session *prompt = session_of("seq=7", NULL), *token = session_of("seq=1", prompt);
     if (prompt == NULL || token == NULL)
         return;
-    EXPECT(run(prompt, 0, PROMPT) == TAKT_OK && is_same(prompt, want, 0, PROMPT));
+    if (EXPECT_OK(NULL, run(prompt, 0, PROMPT)))
+        EXPECT(is_same(prompt, want, 0, PROMPT));
     for (size_t i = PROMPT; i < ALL - 1; i++)
         EXPECT(run(token, i, 1) == TAKT_OK && is_same(token, want, i, 1), "row %zu", i);
     int64_t used = 0;
     takt_tensor_view view = {.dtype = TAKT_I64, .data = &used};
-    EXPECT(takt_session_state_get(prompt, "attention_0.used", &view) == TAKT_OK && used == ALL - 1);
+    if (EXPECT_OK(NULL, takt_session_state_get(prompt, "attention_0.used", &view)))
+        EXPECT_EQ(used, ALL - 1);
     takt_session_destroy(prompt); /* the state lives on */
     EXPECT(run(token, ALL - 1, 1) == TAKT_OK && is_same(token, want, ALL - 1, 1));
     takt_session_destroy(token);
@@ -117,7 +119,7 @@ static void a_second_run_at_once_is_refused(void)
     if (a == NULL || b == NULL)
         return;
     a->watch = &watch;
-    EXPECT(run(a, 0, 1) == TAKT_OK);
+    EXPECT_OK(NULL, run(a, 0, 1));
     a->watch = NULL;
     EXPECT(in.run == TAKT_ERR_STATE && in.get == TAKT_ERR_STATE, "%d, %d", (int)in.run,
            (int)in.get);
@@ -146,16 +148,20 @@ static takt_status share(const char *text_of, takt_session *of)
 static void other_states_are_refused(void)
 {
     takt_session *s = session_of("seq=1", NULL);
-    EXPECT(share("model o(x: f32[2]) {\n  state n: f32[2] = 0\n  next n = n + x\n  return n\n}\n",
-                 s) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(
+        NULL,
+        share("model o(x: f32[2]) {\n state n: f32[2] = 0\n next n = n + x\n return n\n}\n", s),
+        TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_last_error(ctx), "no state called n") != NULL, "%s", takt_last_error(ctx));
-    EXPECT(share("model o(x: f32[1, 1, 16]) seed=3 {\n"
-                 "  return attention(x, 4, kv_heads=2, rotate=true, cache=9)\n}\n",
-                 s) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL,
+                  share("model o(x: f32[1, 1, 16]) seed=3 {\n"
+                        " return attention(x, 4, kv_heads=2, rotate=true, cache=9)\n}\n",
+                        s),
+                  TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_last_error(ctx), "that session has f32[1, 12, 8]") != NULL, "%s",
            takt_last_error(ctx));
     EXPECT(share("model o(x: f32[2]) {\n  return relu(x)\n}\n", s) == TAKT_OK, "it has no state");
-    EXPECT(run(s, 0, 1) == TAKT_OK);
+    EXPECT_OK(NULL, run(s, 0, 1));
     takt_session_destroy(s);
 }
 
@@ -173,9 +179,9 @@ static void states_of_none_are_refused(void)
                   takt_model_load_memory(ctx, "o", texts[i], strlen(texts[i]), NULL, &models[i]));
     EXPECT_OK(ctx, takt_plan_create(models[0], &(takt_plan_options){.sizes = "n=2"}, &plan));
     EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    EXPECT(share(texts[1], s) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, share(texts[1], s), TAKT_ERR_ARGUMENT);
     EXPECT(strstr(takt_last_error(ctx), "no state called c") != NULL, "%s", takt_last_error(ctx));
-    EXPECT(takt_session_reshape(s, models[1], "n=3") == TAKT_ERR_SHAPE);
+    EXPECT_STATUS(NULL, takt_session_reshape(s, models[1], "n=3"), TAKT_ERR_SHAPE);
     EXPECT(strstr(takt_last_error(ctx), "the model is another one") != NULL, "%s",
            takt_last_error(ctx));
     EXPECT(takt_session_input(s, 0) != NULL && takt_session_run(s) == TAKT_OK, "it is as it was");
@@ -207,7 +213,7 @@ static void a_stopped_run_leaves_the_cache_as_it_was(void)
     takt_session *prompt = session_of("seq=7", NULL), *token = session_of("seq=1", prompt);
     if (prompt == NULL || token == NULL)
         return;
-    EXPECT(run(prompt, 0, PROMPT) == TAKT_OK);
+    EXPECT_OK(NULL, run(prompt, 0, PROMPT));
     stop s = {.session = token};
     const takt_watch watch = {.before = after, .after = cancel, .user = &s};
     size_t stopped = 0, undone = 0;
@@ -233,10 +239,12 @@ static void a_full_cache_is_an_error(void)
 {
     takt_session *s = session_of("seq=7", NULL);
     if (s != NULL) {
-        EXPECT(run(s, 0, PROMPT) == TAKT_OK && run(s, 0, PROMPT) == TAKT_ERR_RANGE);
+        EXPECT_OK(NULL, run(s, 0, PROMPT));
+        EXPECT_STATUS(NULL, run(s, 0, PROMPT), TAKT_ERR_RANGE);
         int64_t used = 0;
         takt_tensor_view view = {.dtype = TAKT_I64, .data = &used};
-        EXPECT(takt_session_state_get(s, "attention_0.used", &view) == TAKT_OK && used == PROMPT);
+        if (EXPECT_OK(NULL, takt_session_state_get(s, "attention_0.used", &view)))
+            EXPECT_EQ(used, PROMPT);
     }
     takt_session_destroy(s);
 }
@@ -250,10 +258,11 @@ static void reshaping_copies_no_state(void)
     if (s == NULL)
         return;
     const void *keys = takt_tensor_data(&s->state[1]);
-    EXPECT(run(s, 0, PROMPT) == TAKT_OK);
-    EXPECT(takt_session_reshape(s, model, "seq=3") == TAKT_OK);
+    EXPECT_OK(NULL, run(s, 0, PROMPT));
+    EXPECT_OK(NULL, takt_session_reshape(s, model, "seq=3"));
     EXPECT(takt_tensor_data(&s->state[1]) == keys);
-    EXPECT(run(s, PROMPT, 3) == TAKT_OK && is_same(s, want, PROMPT, 3));
+    if (EXPECT_OK(NULL, run(s, PROMPT, 3)))
+        EXPECT(is_same(s, want, PROMPT, 3));
     takt_session_destroy(s);
 }
 
@@ -280,8 +289,10 @@ static void some_of_the_states(void)
     }
     float n[2] = {0};
     takt_tensor_view view = {.dtype = TAKT_F32, .rank = 1, .dims = {2}, .data = n};
-    EXPECT(takt_session_run(s[0]) == TAKT_OK && takt_session_warmup(s[1]) == TAKT_OK);
-    EXPECT(takt_session_state_get(s[0], "n", &view) == TAKT_OK && n[0] == 1);
+    EXPECT_OK(NULL, takt_session_run(s[0]));
+    EXPECT_OK(NULL, takt_session_warmup(s[1]));
+    if (EXPECT_OK(NULL, takt_session_state_get(s[0], "n", &view)))
+        EXPECT_EQ(n[0], 1);
     EXPECT_OK(NULL, takt_session_run(s[1]));
     EXPECT(takt_session_state_get(s[0], "n", &view) == TAKT_OK && n[0] == 3 && n[1] == 3);
     EXPECT(takt_session_state_save(s[1], "shared_state.safetensors") == TAKT_OK, "%s",
@@ -289,7 +300,8 @@ static void some_of_the_states(void)
     EXPECT_OK(NULL, takt_session_run(s[1]));
     EXPECT(takt_session_state_load(s[1], "shared_state.safetensors") == TAKT_OK, "%s",
            takt_last_error(ctx));
-    EXPECT(takt_session_state_get(s[0], "n", &view) == TAKT_OK && n[0] == 3);
+    if (EXPECT_OK(NULL, takt_session_state_get(s[0], "n", &view)))
+        EXPECT_EQ(n[0], 3);
     remove("shared_state.safetensors");
     for (int i = 0; i < 2; i++) {
         takt_session_destroy(s[i]);

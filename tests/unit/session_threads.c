@@ -295,7 +295,7 @@ static void both_at_once(void)
     EXPECT_OK(ctx, takt_pool_open(ctx, 2, &pool));
     takt_session *a = session_of(2, &(takt_session_options){.pool = pool});
     takt_session *b = session_of(2, &(takt_session_options){.pool = pool});
-    EXPECT(pthread_create(&other, NULL, many_runs, a) == 0);
+    EXPECT_EQ(pthread_create(&other, NULL, many_runs, a), 0);
     EXPECT(many_runs(b) == NULL);
     pthread_join(other, &failed);
     EXPECT(failed == NULL);

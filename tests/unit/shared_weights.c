@@ -44,7 +44,7 @@ static void agree(const char *text, const char *numerics, double most)
     const takt_plan_options apart = {.threads = 1, .backend = "ref"};
     const takt_plan_options packed = {.threads = 2, .numerics = numerics};
     const size_t count = run_once(ctx, m, &apart, (run_results){want, MOST});
-    EXPECT(run_once(ctx, m, &packed, (run_results){got, MOST}) == count);
+    EXPECT_EQ(run_once(ctx, m, &packed, (run_results){got, MOST}), count);
     const double distance = run_distance(got, want, count);
     EXPECT(distance < most, "%.20s, %s: %g from the interpreter", text, numerics, distance);
     takt_model_destroy(m);

@@ -112,14 +112,14 @@ static void run_at_once(const takt_model *m, takt_plan *plan, const char *what)
     for (int i = 0; i < THREADS; i++) {
         all[i].number = i;
         all[i].model = m;
-        EXPECT(takt_session_create(plan, NULL, &all[i].session) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_create(plan, NULL, &all[i].session));
     }
     for (; started < THREADS; started++)
-        if (!EXPECT(pthread_create(&threads[started], NULL, work, &all[started]) == 0))
+        if (!EXPECT_EQ(pthread_create(&threads[started], NULL, work, &all[started]), 0))
             break;
     atomic_fetch_sub(&waiting, THREADS - started);
     for (int i = 0; i < started; i++) {
-        EXPECT(pthread_join(threads[i], NULL) == 0);
+        EXPECT_EQ(pthread_join(threads[i], NULL), 0);
         EXPECT(all[i].wrong == 0, "%s: %d runs of thread %d: %s", what, all[i].wrong, i,
                takt_session_error(all[i].session)->message);
     }

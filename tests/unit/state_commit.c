@@ -96,7 +96,8 @@ static void states_are_those_of_the_interpreter(void)
             for (size_t run = 0; got != NULL && want != NULL && run < 3; run++) {
                 fill(got, run);
                 fill(want, run);
-                EXPECT(takt_session_run(got) == TAKT_OK && takt_session_run(want) == TAKT_OK);
+                EXPECT_OK(NULL, takt_session_run(got));
+                EXPECT_OK(NULL, takt_session_run(want));
                 compare(got, want, m, run);
             }
             takt_session_destroy(got);

@@ -143,7 +143,8 @@ static void packed_once_for_every_value(void)
     takt_session *want = open(step_text, &memory, NULL); /* packs in every run */
     if (train == NULL || look == NULL || want == NULL)
         return;
-    EXPECT(want->plan->form_count == 0 && train->plan->form_count == 2);
+    EXPECT_EQ(want->plan->form_count, 0);
+    EXPECT_EQ(train->plan->form_count, 2);
     EXPECT(look->forms[0] == train->forms[0] || look->forms[0] == train->forms[1],
            "two sessions keep the same form twice");
     for (uint32_t i = 0; i < 3; i++) {
@@ -180,8 +181,9 @@ static void read_as_it_is(void)
     form_of(s, 0)[0] += 1024;
     run(s, 1);
     EXPECT(y[0] != right, "a weight that did not change is packed again");
-    EXPECT(takt_session_state_get(s, "w", &view) == TAKT_OK && w[0] == 0.01f);
-    EXPECT(takt_session_state_put(s, "w", &view) == TAKT_OK);
+    if (EXPECT_OK(NULL, takt_session_state_get(s, "w", &view)))
+        EXPECT_EQ(w[0], 0.01f);
+    EXPECT_OK(NULL, takt_session_state_put(s, "w", &view));
     run(s, 1);
     EXPECT(y[0] == right, "put does not make the next run pack");
     form_of(s, 0)[0] += 1024;
@@ -267,7 +269,8 @@ static void every_size_reads_the_same_forms(void)
                  first);
         EXPECT_OK(ctx, takt_session_bind(wide, "x", &view));
         EXPECT_OK(ctx, takt_session_bind(alone, "x", &view));
-        EXPECT(takt_session_run(wide) == TAKT_OK && takt_session_run(alone) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(wide));
+        EXPECT_OK(NULL, takt_session_run(alone));
         const takt_tensor_view *got = takt_session_output(wide, 0);
         const takt_tensor_view *want = takt_session_output(alone, 0);
         EXPECT(count_of(got) == count_of(want) &&
@@ -320,9 +323,9 @@ static void memories_change_places(void)
     ((int64_t *)takt_session_input(s, 1)->data)[1] = 6;
     EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_RANGE);
     view.data = after;
-    EXPECT(takt_session_state_get(s, "a", &view) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_state_get(s, "a", &view));
     EXPECT(memcmp(before, after, sizeof after) == 0, "a run that failed has changed the state");
-    EXPECT(*(const int64_t *)takt_tensor_data(&s->state[1]) == 3);
+    EXPECT_EQ(*(const int64_t *)takt_tensor_data(&s->state[1]), 3);
     takt_session_destroy(want);
     takt_session_destroy(s); /* the state lives on */
     run(reader, 7);

@@ -54,7 +54,7 @@ static int64_t turns(fixture *f)
 {
     int64_t n = -1;
     takt_tensor_view v = {.dtype = TAKT_I64, .data = &n};
-    EXPECT(takt_session_state_get(f->s, "turns", &v) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_state_get(f->s, "turns", &v));
     return n;
 }
 
@@ -64,28 +64,38 @@ static void by_name(void)
 {
     fixture f = {.s = NULL};
     takt_desc d;
-    if (!EXPECT(begin(&f, NULL, text) == TAKT_OK))
+    if (!EXPECT_OK(NULL, begin(&f, NULL, text)))
         return;
     EXPECT_EQ(takt_session_state_count(f.s), 2);
-    EXPECT(takt_session_state(f.s, 0, &d) == TAKT_OK && strcmp(d.name, "sum") == 0);
-    EXPECT(d.dtype == TAKT_F32 && d.rank == 2 && d.dims[0] == 2 && d.dims[1] == 2);
-    EXPECT(takt_session_state(f.s, 1, &d) == TAKT_OK && strcmp(d.name, "turns") == 0);
-    EXPECT(takt_session_state(f.s, 2, &d) == TAKT_ERR_ARGUMENT && d.name == NULL);
+    if (EXPECT_OK(NULL, takt_session_state(f.s, 0, &d)))
+        EXPECT_TEXT(d.name, "sum");
+    EXPECT_EQ(d.dtype, TAKT_F32);
+    EXPECT_EQ(d.rank, 2);
+    EXPECT_EQ(d.dims[0], 2);
+    EXPECT_EQ(d.dims[1], 2);
+    if (EXPECT_OK(NULL, takt_session_state(f.s, 1, &d)))
+        EXPECT_TEXT(d.name, "turns");
+    if (EXPECT_STATUS(NULL, takt_session_state(f.s, 2, &d), TAKT_ERR_ARGUMENT))
+        EXPECT(d.name == NULL);
     takt_tensor_view v = {0};
-    EXPECT(takt_session_state_get(f.s, "sum", &v) == TAKT_OK);
+    EXPECT_OK(NULL, takt_session_state_get(f.s, "sum", &v));
     EXPECT(v.dtype == TAKT_F32 && v.rank == 2 && v.dims[1] == 2 && v.data == NULL);
     float sum[4] = {0};
     v.data = sum;
-    EXPECT(takt_session_state_get(f.s, "sum", &v) == TAKT_OK && sum[3] == 1);
-    EXPECT(takt_session_run(f.s) == TAKT_OK && turns(&f) == 1);
-    EXPECT(takt_session_state_get(f.s, "sum", &v) == TAKT_OK && sum[0] == 2);
+    if (EXPECT_OK(NULL, takt_session_state_get(f.s, "sum", &v)))
+        EXPECT_EQ(sum[3], 1);
+    if (EXPECT_OK(NULL, takt_session_run(f.s)))
+        EXPECT_EQ(turns(&f), 1);
+    if (EXPECT_OK(NULL, takt_session_state_get(f.s, "sum", &v)))
+        EXPECT_EQ(sum[0], 2);
     for (int i = 0; i < 4; i++)
         sum[i] = (float)(10 * i);
-    EXPECT(takt_session_state_put(f.s, "sum", &v) == TAKT_OK);
-    EXPECT(takt_session_run(f.s) == TAKT_OK && turns(&f) == 2);
+    EXPECT_OK(NULL, takt_session_state_put(f.s, "sum", &v));
+    if (EXPECT_OK(NULL, takt_session_run(f.s)))
+        EXPECT_EQ(turns(&f), 2);
     EXPECT(takt_session_state_get(f.s, "sum", &v) == TAKT_OK && sum[3] == 31 && sum[0] == 1);
     takt_session_reset(f.s);
-    EXPECT(turns(&f) == 0);
+    EXPECT_EQ(turns(&f), 0);
     end(&f);
 }
 
@@ -102,13 +112,13 @@ static void refusals(void)
     float sum[8] = {0};
     takt_desc d;
     takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {2, 2}, .data = sum};
-    EXPECT(takt_session_state_count(NULL) == 0);
+    EXPECT_EQ(takt_session_state_count(NULL), 0);
     EXPECT_STATUS(NULL, takt_session_state(NULL, 0, &d), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_state_get(NULL, "sum", &v) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_state_put(NULL, "sum", &v) == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_state_save(NULL, "f") == TAKT_ERR_ARGUMENT);
-    EXPECT(takt_session_state_load(NULL, "f") == TAKT_ERR_ARGUMENT);
-    if (!EXPECT(begin(&f, NULL, text) == TAKT_OK))
+    EXPECT_STATUS(NULL, takt_session_state_get(NULL, "sum", &v), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_state_put(NULL, "sum", &v), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_state_save(NULL, "f"), TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_session_state_load(NULL, "f"), TAKT_ERR_ARGUMENT);
+    if (!EXPECT_OK(NULL, begin(&f, NULL, text)))
         return;
     EXPECT_STATUS(NULL, takt_session_state(f.s, 0, NULL), TAKT_ERR_ARGUMENT);
     expect(&f, takt_session_state_get(f.s, NULL, &v), TAKT_ERR_ARGUMENT, "name");
@@ -133,13 +143,13 @@ static void refusals(void)
     expect(&f, takt_session_state_save(f.s, NULL), TAKT_ERR_ARGUMENT, "path");
     expect(&f, takt_session_state_load(f.s, NULL), TAKT_ERR_ARGUMENT, "path");
     expect(&f, takt_session_state_load(f.s, "nowhere.npz"), TAKT_ERR_IO, "nowhere.npz");
-    EXPECT(turns(&f) == 0);
+    EXPECT_EQ(turns(&f), 0);
     end(&f);
     fixture g = {.s = NULL};
-    EXPECT(begin(&g, NULL, "model m(x: f32[3]) { return x + 1 }\n") == TAKT_OK);
+    EXPECT_OK(NULL, begin(&g, NULL, "model m(x: f32[3]) { return x + 1 }\n"));
     expect(&g, takt_session_state_save(g.s, "f.npz"), TAKT_ERR_STATE, "no state");
     expect(&g, takt_session_state_load(g.s, "f.npz"), TAKT_ERR_STATE, "no state");
-    EXPECT(takt_session_state_get(g.s, "sum", &v) == TAKT_ERR_NOT_FOUND);
+    EXPECT_STATUS(NULL, takt_session_state_get(g.s, "sum", &v), TAKT_ERR_NOT_FOUND);
     end(&g);
 }
 
@@ -153,9 +163,10 @@ static void in_files(void)
         fixture f = {.s = NULL};
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder != NULL ? folder : ".", endings[i]);
-        if (!EXPECT(begin(&f, NULL, text) == TAKT_OK))
+        if (!EXPECT_OK(NULL, begin(&f, NULL, text)))
             return;
-        EXPECT(takt_session_run(f.s) == TAKT_OK && takt_session_run(f.s) == TAKT_OK);
+        EXPECT_OK(NULL, takt_session_run(f.s));
+        EXPECT_OK(NULL, takt_session_run(f.s));
         EXPECT(takt_session_state_save(f.s, path) == TAKT_OK, "%s",
                takt_session_error(f.s)->message);
         takt_session_reset(f.s);
@@ -172,10 +183,12 @@ static void in_files(void)
                                    "  next turns = turns + 1\n  next missing = missing + x\n"
                                    "  return y = x\n}\n";
         fixture g = {.s = NULL}, h = {.s = NULL};
-        EXPECT(begin(&g, NULL, other) == TAKT_OK && begin(&h, NULL, more) == TAKT_OK);
+        EXPECT_OK(NULL, begin(&g, NULL, other));
+        EXPECT_OK(NULL, begin(&h, NULL, more));
         expect(&g, takt_session_state_load(g.s, path), TAKT_ERR_NOT_FOUND, "f32[2, 2]");
         expect(&h, takt_session_state_load(h.s, path), TAKT_ERR_NOT_FOUND, "missing");
-        EXPECT(turns(&g) == 40 && turns(&h) == 40);
+        EXPECT_EQ(turns(&g), 40);
+        EXPECT_EQ(turns(&h), 40);
         end(&g);
         end(&h);
     }
@@ -197,7 +210,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     if (status == TAKT_OK) {
         const int64_t before = turns(&f);
         status = takt_session_state_load(f.s, path);
-        EXPECT(turns(&f) == (status == TAKT_OK ? 1 : before));
+        EXPECT_EQ(turns(&f), (status == TAKT_OK ? 1 : before));
     }
     end(&f);
     return status;

@@ -85,7 +85,7 @@ static void bad_samples(void)
     values[0] = 1;
     values[1] = NAN;
     EXPECT_STATUS(ctx, takt_stats_compute(ctx, values, 2, &s), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SAMPLE);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_SAMPLE);
     takt_comparison c;
     EXPECT_STATUS(ctx, takt_compare_blocks(ctx, values, values, 3, 0.01, &c), TAKT_ERR_ARGUMENT);
 }

@@ -96,7 +96,8 @@ static void no_steps(void)
     for (size_t i = 0; i < 24; i++)
         values[i] = 1 + 0.01 * (double)i; /* a drift */
     EXPECT(find(24) == 0, "at %zu", steps[0]);
-    EXPECT(find(3) == 0 && find(1) == 0);
+    EXPECT_EQ(find(3), 0);
+    EXPECT_EQ(find(1), 0);
 }
 
 TEST_MAIN(noise_alone, one_step, first_step, several, no_steps)

@@ -52,7 +52,7 @@ static takt_status use_model(takt_ctx *ctx, takt_model *model, const job *j)
 {
     takt_plan *plan = NULL;
     takt_status status = takt_plan_create(model, &j->options, &plan);
-    EXPECT((status == TAKT_OK) == (plan != NULL));
+    EXPECT_EQ((status == TAKT_OK), (plan != NULL));
     if (status == TAKT_OK)
         status = use_session(ctx, plan);
     takt_plan_destroy(plan);
@@ -70,7 +70,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     if (status != TAKT_OK)
         return status;
     status = takt_model_load_memory(ctx, "m.takt", j->text, j->length, NULL, &model);
-    EXPECT((status == TAKT_OK) == (model != NULL));
+    EXPECT_EQ((status == TAKT_OK), (model != NULL));
     if (status == TAKT_OK)
         status = use_model(ctx, model, j);
     EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0' || inject->hits > 0);
@@ -148,7 +148,7 @@ static bool open_subject(subject *s, const char *path, const job *j)
     *s = (subject){.j = j};
     takt_inject_init(&s->inject);
     takt_inject_config(&s->inject, &config);
-    return EXPECT(takt_ctx_create(&config, &s->ctx) == TAKT_OK) &&
+    return EXPECT_OK(NULL, takt_ctx_create(&config, &s->ctx)) &&
            EXPECT_OK(s->ctx,
                      takt_model_load_memory(s->ctx, path, j->text, j->length, NULL, &s->model));
 }

@@ -48,7 +48,7 @@ static takt_status use_model(takt_ctx *ctx, const takt_model *model)
     takt_plan *plan;
     takt_plan_info info;
     takt_status status = takt_plan_create(model, &options, &plan);
-    EXPECT((status == TAKT_OK) == (plan != NULL));
+    EXPECT_EQ((status == TAKT_OK), (plan != NULL));
     if (status != TAKT_OK)
         return status;
     takt_plan_query(plan, &info);
@@ -70,7 +70,7 @@ static takt_status scenario(takt_inject *inject, void *user)
     if (status != TAKT_OK)
         return status;
     status = takt_model_load_memory(ctx, "input", in->bytes, in->length, NULL, &model);
-    EXPECT((status == TAKT_OK) == (model != NULL));
+    EXPECT_EQ((status == TAKT_OK), (model != NULL));
     EXPECT(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
     if (status == TAKT_OK)
         status = use_model(ctx, model);

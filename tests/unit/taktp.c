@@ -235,7 +235,8 @@ static void optional_section_is_skipped(void)
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "a", f.at, f.length, NULL, &a));
     put32(f.at + 8, TAKTP_MAJOR | 7u << 16);
     unsigned char *lineage = f.at + TAKTP_HEADER + 2 * TAKTP_ENTRY;
-    EXPECT(get32(lineage) == TAKTP_LINEAGE && get32(lineage + 4) == TAKTP_OPTIONAL);
+    EXPECT_EQ(get32(lineage), TAKTP_LINEAGE);
+    EXPECT_EQ(get32(lineage + 4), TAKTP_OPTIONAL);
     put32(lineage, TAKTP_KIND('x', 't', 'r', 'a'));
     seal(&f);
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "b", f.at, f.length, NULL, &b)))

@@ -28,7 +28,7 @@ static void references(void)
     EXPECT_EQ(calls, 1);
     takt_storage_release(NULL);
     EXPECT_OK(ctx, takt_storage_create(ctx, 100, &s));
-    EXPECT((uintptr_t)takt_storage_data(s) % 64 == 0);
+    EXPECT_EQ((uintptr_t)takt_storage_data(s) % 64, 0);
     takt_storage_release(s);
     takt_ctx_destroy(ctx);
 }
@@ -47,7 +47,8 @@ static void limits(void)
     EXPECT_STATUS(ctx, takt_tensor_create(ctx, &named, &t), TAKT_ERR_ARGUMENT);
     const takt_type fits = {.dtype = TAKT_F32, .rank = 1, .dim = {250}};
     EXPECT_OK(ctx, takt_tensor_create(ctx, &fits, &t));
-    EXPECT(takt_tensor_bytes(&t) == 1000 && takt_tensor_count(&t) == 250);
+    EXPECT_EQ(takt_tensor_bytes(&t), 1000);
+    EXPECT_EQ(takt_tensor_count(&t), 250);
     takt_tensor_release(&t);
     takt_ctx_destroy(ctx);
 }

@@ -14,7 +14,9 @@ static takt_tensor_view acquire(takt_ctx *ctx, takt_tensor_pool *pool, takt_dtyp
 {
     takt_tensor_view v;
     if (EXPECT_OK(ctx, takt_tensor_pool_acquire(pool, dtype, rank, dims, &v))) {
-        EXPECT((uintptr_t)v.data % 64 == 0 && v.rank == rank && v.dtype == dtype);
+        EXPECT_EQ((uintptr_t)v.data % 64, 0);
+        EXPECT_EQ(v.rank, rank);
+        EXPECT_EQ(v.dtype, dtype);
         EXPECT(rank == 0 || (v.dims[0] == 3 && v.strides[0] == 0));
         size_t bytes = (size_t)takt_dtype_bits(dtype) / 8;
         for (int d = 0; d < rank; d++)
@@ -35,7 +37,10 @@ static void same_comes_back(void)
     const void *first = a.data;
     EXPECT(a.data != b.data);
     takt_tensor_pool_query(pool, &info);
-    EXPECT(info.misses == 2 && info.hits == 0 && info.lent_bytes == 120 && info.idle_bytes == 0);
+    EXPECT_EQ(info.misses, 2);
+    EXPECT_EQ(info.hits, 0);
+    EXPECT_EQ(info.lent_bytes, 120);
+    EXPECT_EQ(info.idle_bytes, 0);
     takt_tensor_pool_release(pool, &a);
     EXPECT(a.data == NULL);
     takt_tensor_pool_release(pool, &a); /* nothing to give back */
@@ -45,13 +50,16 @@ static void same_comes_back(void)
     a = acquire(ctx, pool, TAKT_F32, 2);
     EXPECT(a.data == first);
     takt_tensor_pool_query(pool, &info);
-    EXPECT(info.misses == 4 && info.hits == 1 && info.idle_bytes == 0);
+    EXPECT_EQ(info.misses, 4);
+    EXPECT_EQ(info.hits, 1);
+    EXPECT_EQ(info.idle_bytes, 0);
     takt_tensor_pool_release(pool, &a);
     takt_tensor_pool_release(pool, &b);
     takt_tensor_pool_release(pool, &other);
     takt_tensor_pool_release(pool, &less);
     takt_tensor_pool_query(pool, &info);
-    EXPECT(info.lent_bytes == 0 && info.idle_bytes == 192);
+    EXPECT_EQ(info.lent_bytes, 0);
+    EXPECT_EQ(info.idle_bytes, 192);
     EXPECT(takt_tensor_pool_clear(pool) > 192 && takt_tensor_pool_clear(pool) == 0);
     a = acquire(ctx, pool, TAKT_F32, 0);
     takt_tensor_pool_release(pool, &a);
@@ -129,7 +137,7 @@ static void threads_share(void)
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
         users[i] = (user){.pool = pool};
-        EXPECT(pthread_create(&threads[i], NULL, use, &users[i]) == 0);
+        EXPECT_EQ(pthread_create(&threads[i], NULL, use, &users[i]), 0);
     }
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);

@@ -121,12 +121,13 @@ static void shared(void)
         return;
     }
     fclose(f);
-    EXPECT(shared_file("ggml-vocab-gpt-2.gguf", true) == 46);
-    EXPECT(shared_file("ggml-vocab-bert-bge.gguf", false) == 46);
+    EXPECT_EQ(shared_file("ggml-vocab-gpt-2.gguf", true), 46);
+    EXPECT_EQ(shared_file("ggml-vocab-bert-bge.gguf", false), 46);
     snprintf(path, sizeof path, "%s/llm/stories260K/stories260K-F32.gguf", data_folder());
     if (!EXPECT_OK(ctx, takt_tokenizer_load(ctx, path, &t)))
         return;
-    EXPECT(strcmp(takt_tokenizer_kind(t), "spm") == 0 && takt_tokenizer_count(t) == 512);
+    EXPECT_TEXT(takt_tokenizer_kind(t), "spm");
+    EXPECT_EQ(takt_tokenizer_count(t), 512);
     EXPECT(takt_token_of_role(t, TAKT_TOKEN_BOS) == 1 && takt_token_is_end(t, 2));
     check_case(t, "Once upon a time, there was a", 29, (char[]){"403 407 261 378 432 383 286 261"});
     static const char text[] = "Lily's big, red ball \xF0\x9F\x9A\x80\n\tend";
@@ -202,11 +203,12 @@ static void small_bytes(void)
     EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){9, 6}, 2, TAKT_DETOKENIZE_CONTROL, &text));
     EXPECT(text.length == 10 && memcmp(room, "<|en", 4) == 0);
     EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){11}, 1, 0, &text), TAKT_ERR_RANGE);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TOKEN_ID);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_TOKEN_ID);
     EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){-1}, 1, 0, &text), TAKT_ERR_RANGE);
     EXPECT_OK(ctx, to_ids(t, takt_span_of("abcabc"), 0, NULL, &count));
     EXPECT_EQ(count, 2);
-    EXPECT(takt_token_find(t, " ab", 3) == 7 && takt_token_find(t, "zz", 2) == -1);
+    EXPECT_EQ(takt_token_find(t, " ab", 3), 7);
+    EXPECT_EQ(takt_token_find(t, "zz", 2), -1);
     EXPECT(takt_token_is_control(t, 9) && !takt_token_is_control(t, 10));
     EXPECT(takt_token_bytes(t, 99, &length) == NULL && length == 0);
     takt_tokenizer_destroy(t);
@@ -305,7 +307,7 @@ static void long_words(void)
         for (size_t i = 0; i < LENGTH; i++)
             text[i] = "ab"[i % 2];
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));
-        EXPECT(count == LENGTH / 2);
+        EXPECT_EQ(count, LENGTH / 2);
         memset(text, '<', LENGTH);
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));
     }

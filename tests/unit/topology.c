@@ -81,12 +81,16 @@ static void two_sockets(void)
     takt_topology_read(root, &t);
     EXPECT(t.threads == 8 && t.sockets.count == 2 && t.cores.count == 4, "%d sockets, %d cores",
            t.sockets.count, t.cores.count);
-    EXPECT(t.cache[0].count == 4 && t.cache[1].count == 0 && t.cache[2].count == 2);
+    EXPECT_EQ(t.cache[0].count, 4);
+    EXPECT_EQ(t.cache[1].count, 0);
+    EXPECT_EQ(t.cache[2].count, 2);
     EXPECT(strcmp(group(&t.cache[0], 1), "1,5") == 0, "%s", group(&t.cache[0], 1));
     EXPECT(strcmp(group(&t.cache[2], 2), "2-3,6-7") == 0, "%s", group(&t.cache[2], 2));
     EXPECT(group(&t.cache[2], 3)[0] == '\0', "3 is not the lowest of a group");
-    EXPECT(t.node_count == 2 && t.node[0].memory_bytes == 2048 * 1024 &&
-           t.node[1].memory_bytes == 0 && t.node[1].id == 1);
+    EXPECT_EQ(t.node_count, 2);
+    EXPECT_EQ(t.node[0].memory_bytes, 2048 * 1024);
+    EXPECT_EQ(t.node[1].memory_bytes, 0);
+    EXPECT_EQ(t.node[1].id, 1);
 }
 
 /* Where the kernel publishes nothing. */
@@ -94,8 +98,12 @@ static void nothing(void)
 {
     new_root();
     takt_topology_read(root, &t);
-    EXPECT(t.threads == 0 && t.sockets.count == 0 && t.cores.count == 0 && t.node_count == 0);
-    EXPECT(t.cache[0].count == 0 && t.cores.first[0] == -1);
+    EXPECT_EQ(t.threads, 0);
+    EXPECT_EQ(t.sockets.count, 0);
+    EXPECT_EQ(t.cores.count, 0);
+    EXPECT_EQ(t.node_count, 0);
+    EXPECT_EQ(t.cache[0].count, 0);
+    EXPECT_EQ(t.cores.first[0], -1);
 }
 
 static void this_machine(void)
@@ -112,7 +120,7 @@ static void lists(void)
 {
     char list[TAKT_CPU_LIST];
     takt_cpu_set set = {{0}};
-    EXPECT(takt_cpu_list(&set, list)[0] == '\0');
+    EXPECT_EQ(takt_cpu_list(&set, list)[0], '\0');
     for (int cpu = 0; cpu < TAKT_CPU_MAX; cpu += 2)
         takt_cpu_set_add(&set, cpu);
     takt_cpu_list(&set, list);

@@ -61,7 +61,7 @@ static void shards(void)
 {
     takt_train_options o = {.optimizer = "sgd", .rate = 0.1, .shards = 3};
     const uint64_t want = digest_after(&o, 5, ROWS);
-    EXPECT(digest_after(&o, 5, ROWS) == want);
+    EXPECT_EQ(digest_after(&o, 5, ROWS), want);
     o.shards = 5;
     (void)digest_after(&o, 2, 7);
     takt_model *m = load(net);
@@ -110,7 +110,9 @@ static void resumes(void)
         fill_batch((unsigned)i);
         EXPECT_OK(ctx, takt_trainer_step(u, views, batch_of(views, ROWS), &b));
     }
-    EXPECT(a.loss == b.loss && a.rate == b.rate && a.step == b.step);
+    EXPECT_EQ(a.loss, b.loss);
+    EXPECT_EQ(a.rate, b.rate);
+    EXPECT_EQ(a.step, b.step);
     EXPECT_OK(ctx, takt_trainer_export(t, m, true));
     EXPECT_OK(ctx, takt_trainer_export(u, again, true));
     for (size_t i = 0; i < m->graph->slot_count; i++)
@@ -236,7 +238,7 @@ static void bad_batches(void)
     EXPECT_OK(ctx, takt_trainer_create(m, &o, &t)); /* the same two steps without the bad ones */
     for (int i = 0; i < 2; i++)
         EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, ROWS), &b));
-    EXPECT(a.loss == b.loss);
+    EXPECT_EQ(a.loss, b.loss);
     takt_trainer_destroy(t);
     takt_model_destroy(m);
 }
@@ -257,7 +259,10 @@ static void fixed_batch(void)
     expect_id(takt_trainer_eval(t, views, batch_of(views, 5), &r), TAKT_E_TRAIN_BATCH);
     EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, 12), &e));
     EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, 12), &r));
-    EXPECT(r.count == 12 && e.count == 12 && e.loss == r.loss && e.hits == r.hits);
+    EXPECT_EQ(r.count, 12);
+    EXPECT_EQ(e.count, 12);
+    EXPECT_EQ(e.loss, r.loss);
+    EXPECT_EQ(e.hits, r.hits);
     EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, 4), &r));
     takt_trainer_destroy(t);
     takt_model_destroy(m);

@@ -54,7 +54,7 @@ static void steps_take_none(const takt_train_options *o, size_t index)
     takt_inject_init(&inject);
     takt_inject_config(&inject, &config);
     fill_batch(batch);
-    EXPECT(takt_ctx_create(&config, &ctx) == TAKT_OK);
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
     if (EXPECT_OK(ctx, create(ctx, o, &m, &t))) {
         takt_step_result r;
         EXPECT_OK(ctx, takt_trainer_step(t, batch, 2, &r)); /* makes the plan */

@@ -239,10 +239,11 @@ static void resumes(void)
         fill_batch((unsigned)i);
         EXPECT_OK(ctx, takt_trainer_step(u, views, batch_of(views, true), &b));
     }
-    EXPECT(a.loss == b.loss && a.scale == b.scale);
+    EXPECT_EQ(a.loss, b.loss);
+    EXPECT_EQ(a.scale, b.scale);
     EXPECT_OK(ctx, takt_trainer_export(t, m, false));
     EXPECT_OK(ctx, takt_trainer_export(u, again, false));
-    EXPECT(digest_of(m) == digest_of(again));
+    EXPECT_EQ(digest_of(m), digest_of(again));
     takt_trainer_destroy(u);
     o.amp = "bf16";
     EXPECT_OK(ctx, takt_trainer_create(again, &o, &u));

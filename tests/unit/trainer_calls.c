@@ -291,7 +291,7 @@ int main(void)
     for (int i = 0; i < 2; i++)
         snprintf(path_of[i], sizeof path_of[i], "%s/calls.%d", folder, i);
     takt_test_synced = synced;
-    if (EXPECT(mkdir(folder, 0777) == 0) && small_training_begin(&t, NULL)) {
+    if (EXPECT_EQ(mkdir(folder, 0777), 0) && small_training_begin(&t, NULL)) {
         for (int i = 1; i >= 0; i--) {
             small_training_step(&t);
             EXPECT_OK(t.ctx, takt_trainer_save(t.trainer, path_of[i], "note"));

@@ -125,11 +125,11 @@ static void a_cancel_is_for_one_call(void)
     fixture f;
     if (begin(&f, NULL)) {
         takt_trainer_cancel(f.trainer); /* none is in progress: the next */
-        EXPECT(run(&f, ROWS, true) == TAKT_ERR_CANCELLED);
+        EXPECT_STATUS(NULL, run(&f, ROWS, true), TAKT_ERR_CANCELLED);
         EXPECT(strstr(takt_last_error(f.ctx), "before it began") != NULL);
         EXPECT_OK(f.ctx, run(&f, ROWS, true));
         takt_trainer_cancel(f.trainer);
-        EXPECT(run(&f, ROWS, false) == TAKT_ERR_CANCELLED);
+        EXPECT_STATUS(NULL, run(&f, ROWS, false), TAKT_ERR_CANCELLED);
         EXPECT_OK(f.ctx, run(&f, ROWS, false));
         EXPECT_EQ(takt_trainer_steps(f.trainer), 1);
     }
@@ -164,7 +164,7 @@ static void from_another_thread(void)
     if (begin(&f, &o) && EXPECT_OK(f.ctx, run(&f, ROWS, true))) {
         const uint64_t old = digest(&f);
         canceller c = {.trainer = f.trainer};
-        if (EXPECT(pthread_create(&thread, NULL, cancel_often, &c) == 0)) {
+        if (EXPECT_EQ(pthread_create(&thread, NULL, cancel_often, &c), 0)) {
             while (atomic_load(&c.calls) == 0) {
             }
             for (int64_t i = 0; i < 40; i++) {
@@ -172,9 +172,9 @@ static void from_another_thread(void)
                 EXPECT(status == TAKT_OK || status == TAKT_ERR_CANCELLED, "%d", (int)status);
             }
             atomic_store(&c.is_over, true);
-            EXPECT(pthread_join(thread, NULL) == 0);
+            EXPECT_EQ(pthread_join(thread, NULL), 0);
         }
-        EXPECT((takt_trainer_steps(f.trainer) == 1) == (digest(&f) == old));
+        EXPECT_EQ((takt_trainer_steps(f.trainer) == 1), (digest(&f) == old));
         (void)run(&f, ROWS, true); /* the last cancel may be for this one */
         EXPECT_OK(f.ctx, run(&f, ROWS, true));
     }

@@ -96,7 +96,7 @@ static void schedules(const takt_model *m)
         EXPECT_OK(ctx, takt_opts_schedule(ctx, &plan, all[i]));
         EXPECT(arena_of(m, &plan, NULL) == arena_of(m, &words[i], NULL), "%zu", i);
     }
-    EXPECT(plan.activation_limit == 1 << 30);
+    EXPECT_EQ(plan.activation_limit, 1 << 30);
     const takt_schedule_opts wrong[] = {
         {.memory_speed_tradeoff = 0.5},
         {.recompute_activations = true},
@@ -105,7 +105,7 @@ static void schedules(const takt_model *m)
     for (size_t i = 0; i < 4; i++)
         EXPECT(takt_opts_schedule(ctx, &plan, &wrong[i]) == TAKT_ERR_ARGUMENT &&
                takt_last_error_info(ctx)->id == TAKT_E_OPTION);
-    EXPECT(takt_opts_schedule(ctx, NULL, &off) == TAKT_ERR_ARGUMENT);
+    EXPECT_STATUS(NULL, takt_opts_schedule(ctx, NULL, &off), TAKT_ERR_ARGUMENT);
 }
 
 int main(void)

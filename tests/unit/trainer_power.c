@@ -173,7 +173,7 @@ static int found(int name, size_t last, small_training *reader, takt_memfs *fs, 
     const int save = which(bytes, length);
     if (save < 0) {
         (*torn)++;
-        EXPECT(takt_memfs_put(fs, "torn", bytes, length) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, "torn", bytes, length), 0);
         EXPECT(takt_trainer_load(reader->trainer, "torn", NULL) != TAKT_OK, "torn bytes load");
     }
     return save;
@@ -201,9 +201,9 @@ static void powers(uint64_t states, small_training *reader, takt_memfs *fs)
 {
     uint64_t torn = 0;
     for (int i = 0; i < SAVES; i++) { /* what is found must load, to the step */
-        EXPECT(takt_memfs_put(fs, "whole", saved[i], saved_length[i]) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, "whole", saved[i], saved_length[i]), 0);
         EXPECT_OK(reader->ctx, takt_trainer_load(reader->trainer, "whole", NULL));
-        EXPECT(takt_trainer_steps(reader->trainer) == (uint64_t)i + 1);
+        EXPECT_EQ(takt_trainer_steps(reader->trainer), (uint64_t)i + 1);
     }
     const uint64_t lost = lose_power(states, reader, fs, &torn);
     EXPECT(lost == 0 && torn == 0, "%llu saves lost, %llu files torn", (unsigned long long)lost,
@@ -234,7 +234,7 @@ static void flips(uint64_t count, small_training *reader, takt_memfs *fs)
     for (uint64_t i = 0; i < count; i++) {
         const size_t bit = count >= bits ? (size_t)(i % bits) : (size_t)(drawn() % bits);
         bytes[bit / 8] ^= (char)(1 << bit % 8);
-        EXPECT(takt_memfs_put(fs, "flip", bytes, length) == 0);
+        EXPECT_EQ(takt_memfs_put(fs, "flip", bytes, length), 0);
         EXPECT(takt_trainer_load(reader->trainer, "flip", NULL) != TAKT_OK, "bit %zu", bit);
         bytes[bit / 8] ^= (char)(1 << bit % 8);
     }

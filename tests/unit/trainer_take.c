@@ -32,7 +32,7 @@ static void takes_weights(void)
             EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, i % 3 == 2 ? 7 : ROWS), &r));
             if (i == 3)
                 EXPECT_OK(ctx, takt_trainer_save(t, path, NULL));
-            EXPECT((m[k]->slots[0].storage == NULL) == (k == 1));
+            EXPECT_EQ((m[k]->slots[0].storage == NULL), (k == 1));
             if (i % 2 == 0)
                 EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, ROWS), &r));
             losses[k][i] = r.loss;

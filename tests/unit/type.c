@@ -86,7 +86,8 @@ static void broadcasting(void)
     EXPECT(broadcasts(a, row, &out) && takt_type_same(dims, &out, &a));
     EXPECT(broadcasts(row, a, &out) && takt_type_same(dims, &out, &a));
     EXPECT(broadcasts(a, one, &out) && out.rank == 4 && out.dim[0] == 7 && out.dim[1] == 1);
-    EXPECT(out.dim[2] == batch && out.dim[3] == 4);
+    EXPECT_EQ(out.dim[2], batch);
+    EXPECT_EQ(out.dim[3], 4);
     EXPECT(!broadcasts(a, bad, &out) && takt_type_same(dims, &out, &a), "unchanged on failure");
     EXPECT(broadcasts(a, b, &out) && takt_dim_same(dims, batch, n));
     const takt_type five = {.dtype = TAKT_F32, .rank = 2, .dim = {5, 4}};

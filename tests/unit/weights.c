@@ -76,7 +76,7 @@ static void put_text(const char *path, const char *text)
 {
     FILE *file = fopen(path, "wb");
     if (EXPECT(file != NULL)) {
-        EXPECT(fwrite(text, 1, strlen(text), file) == strlen(text));
+        EXPECT_EQ(fwrite(text, 1, strlen(text), file), strlen(text));
         fclose(file);
     }
 }
@@ -215,9 +215,11 @@ static void conversions(void)
     EXPECT(strstr(takt_last_error(ctx), "missing: No such file") != NULL, "%s",
            takt_last_error(ctx));
     EXPECT_STATUS(ctx, takt_weights_probe(ctx, NULL, &holds), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_weights_probe(ctx, "examples/mlp.takt", &holds) == TAKT_OK && !holds);
+    if (EXPECT_OK(NULL, takt_weights_probe(ctx, "examples/mlp.takt", &holds)))
+        EXPECT(!holds);
     cut(at("b.safetensors"), at("cut.safetensors"));
-    EXPECT(takt_weights_probe(ctx, at("cut.safetensors"), &holds) == TAKT_OK && holds);
+    if (EXPECT_OK(NULL, takt_weights_probe(ctx, at("cut.safetensors"), &holds)))
+        EXPECT(holds);
     EXPECT_STATUS(ctx, takt_weights_convert(ctx, at("cut.safetensors"), at("x.npz"), NULL),
                   TAKT_ERR_FORMAT);
     EXPECT(strstr(takt_last_error(ctx), "longer than the file") != NULL, "%s",
@@ -264,7 +266,7 @@ static void mismatches(void)
     EXPECT_OK(ctx, takt_model_save_weights(m, at("w.npz"), NULL));
     digest_of(n, before);
     EXPECT_STATUS(ctx, takt_model_load_weights(n, at("w.npz")), TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_WEIGHTS);
     EXPECT(strstr(takt_last_error(ctx), "in 2 places: w is f32[3, 4], the model has f32[3, 5]; "
                                         "c, f32[5] in the model, is missing") != NULL,
            "%s", takt_last_error(ctx));
@@ -283,14 +285,15 @@ static void by_name(void)
     takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {3, 4}, .data = numbers};
     takt_param p;
     digest_of(m, before);
-    EXPECT(takt_model_param_count(m) == 2 && takt_model_param_count(NULL) == 0);
+    EXPECT_EQ(takt_model_param_count(m), 2);
+    EXPECT_EQ(takt_model_param_count(NULL), 0);
     EXPECT_OK(ctx, takt_model_param(m, 0, &p));
     EXPECT(strcmp(p.name, "w") == 0 && p.is_trainable && p.value.dims[1] == 4);
     EXPECT_STATUS(ctx, takt_model_param(m, 2, &p), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_model_param_put(m, "W", &v), TAKT_ERR_NOT_FOUND);
     v.dims[0] = 2;
     EXPECT_STATUS(ctx, takt_model_param_put(m, "w", &v), TAKT_ERR_NOT_FOUND);
-    EXPECT(takt_last_error_info(ctx)->id == TAKT_E_WEIGHTS);
+    EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_WEIGHTS);
     digest_of(m, after);
     EXPECT(strcmp(before, after) == 0, "failures changed the model");
     v.dims[0] = 3;
@@ -310,14 +313,17 @@ static void views(void)
     FILE *f = fopen(at("x.pb"), "wb");
     EXPECT(f != NULL && fwrite(pb, 1, sizeof pb, f) == sizeof pb && fclose(f) == 0);
     if (EXPECT_OK(ctx, takt_view_load(ctx, at("x.pb"), NULL, &v))) {
-        EXPECT(v.dtype == TAKT_F32 && v.rank == 1 && v.dims[0] == 2);
-        EXPECT(takt_view_element(&v, 0) == 1 && takt_view_element(&v, 1) == -2);
+        EXPECT_EQ(v.dtype, TAKT_F32);
+        EXPECT_EQ(v.rank, 1);
+        EXPECT_EQ(v.dims[0], 2);
+        EXPECT_EQ(takt_view_element(&v, 0), 1);
+        EXPECT_EQ(takt_view_element(&v, 1), -2);
         EXPECT(takt_view_element(&v, 2) != takt_view_element(&v, 2), "NaN beyond the last");
         EXPECT_OK(ctx, takt_npy_save(ctx, at("x.npy"), &v));
         takt_view_free(ctx, &v);
     }
     if (EXPECT_OK(ctx, takt_view_load(ctx, at("x.npy"), NULL, &v)))
-        EXPECT(takt_view_element(&v, 1) == -2);
+        EXPECT_EQ(takt_view_element(&v, 1), -2);
     takt_view_free(ctx, &v);
     EXPECT_STATUS(ctx, takt_view_load(ctx, at("w.safetensors"), NULL, &v), TAKT_ERR_FORMAT);
     EXPECT_STATUS(ctx, takt_view_load(ctx, NULL, NULL, &v), TAKT_ERR_ARGUMENT);
