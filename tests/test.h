@@ -68,18 +68,31 @@ static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status
                       takt_status_name(want), ctx != NULL ? takt_last_error(ctx) : "");
 }
 
-/* Numbers of one kind, or texts: a failure prints both. Arguments are evaluated once. */
+/* Numbers or texts: a failure prints both. Arguments are evaluated once. Integers are compared as
+ * doubles where one side is a floating-point number, as == does: nothing is truncated. */
+#define TEST_EQUAL(kind, type, got, want, what)                                                    \
+    test_equal_##kind((type)(got), (type)(want), __FILE__, __LINE__, what)
 #define EXPECT_EQ(got, want)                                                                       \
     _Generic((got), float                                                                          \
-             : test_equal_f((double)(got), (double)(want), __FILE__, __LINE__, #got), double       \
-             : test_equal_f((double)(got), (double)(want), __FILE__, __LINE__, #got), default      \
-             : test_equal_i((long long)(got), (long long)(want), __FILE__, __LINE__, #got))
+             : TEST_EQUAL(f, double, got, want, #got), double                                      \
+             : TEST_EQUAL(f, double, got, want, #got), default                                     \
+             : _Generic((want), float                                                              \
+                        : TEST_EQUAL(f, double, got, want, #got), double                           \
+                        : TEST_EQUAL(f, double, got, want, #got), unsigned long                    \
+                        : TEST_EQUAL(u, unsigned long long, got, want, #got), default              \
+                        : TEST_EQUAL(i, long long, got, want, #got)))
 #define EXPECT_TEXT(got, want) test_equal_text((got), (want), __FILE__, __LINE__, #got)
 
 static inline bool test_equal_i(long long got, long long want, const char *file, int line,
                                 const char *what)
 {
     return test_check(got == want, file, line, what, " got %lld, expected %lld", got, want);
+}
+
+static inline bool test_equal_u(unsigned long long got, unsigned long long want, const char *file,
+                                int line, const char *what)
+{
+    return test_check(got == want, file, line, what, " got %llu, expected %llu", got, want);
 }
 
 static inline bool test_equal_f(double got, double want, const char *file, int line,
