@@ -277,7 +277,7 @@ static void unsupported(void)
     pb_text(&graph, 2, "g");
     pb_value(&value, "x", 1, 1, three);
     pb_message(&graph, 11, &value);
-    pb_value(&value, "w", 7, 1, two);
+    pb_value(&value, "w", 7, 0, two); /* decides how many parts there are */
     pb_message(&graph, 11, &value);
     pb_value(&value, "y", 1, 1, three);
     pb_message(&graph, 12, &value);
