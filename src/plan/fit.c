@@ -2,13 +2,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "op/ops.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
 
-/* By default a step that holds much memory may take this much longer, as estimated. */
-static const double cheap = 1.002;
-enum { MUCH = 64 << 20, ROUNDS = 6 };
+/* By default a step that holds much memory may take this much longer, as estimated. Mixed precision
+ * is asked for to save memory, so there it is more of the time and less of the memory. */
+static const double cheap[] = {1.002, 1.01};
+static const size_t much[] = {64 << 20, 4 << 20};
+enum { ROUNDS = 6 };
 
 typedef struct fitting {
     takt_ctx *ctx;
@@ -69,6 +72,18 @@ static takt_status trade(fitting *f, double share)
     return attempt(f, least + (size_t)(share * more), 0);
 }
 
+/* Whether values of 16 bits are widened. */
+static bool is_mixed(const takt_graph *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_node *n = &g->nodes[i];
+        if (n->op == &takt_op_cast && n->type->dtype == TAKT_F32 &&
+            takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) == 16)
+            return true;
+    }
+    return false;
+}
+
 static takt_status search(fitting *f, const takt_plan_settings *settings)
 {
     const takt_plan *p = f->first;
@@ -80,8 +95,8 @@ static takt_status search(fitting *f, const takt_plan_settings *settings)
         return attempt(f, 0, 0);
     if (settings->has_tradeoff)
         TAKT_TRY(trade(f, settings->tradeoff));
-    else if (f->least >= MUCH)
-        TAKT_TRY(attempt(f, 0, cheap));
+    else if (f->least >= much[is_mixed(f->graph)])
+        TAKT_TRY(attempt(f, 0, cheap[is_mixed(f->graph)]));
     if (most > 0 && f->least > most)
         TAKT_TRY(reach(f, most));
     if (most > 0 && f->least > most) {
