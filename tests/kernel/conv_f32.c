@@ -22,6 +22,7 @@ static void place(takt_check *c, takt_conv_f32 *d, int where, operands *o)
     const size_t reach = d->k + check_below(c, 9);
     const size_t panels = (d->channels + TAKT_CONV_PANEL - 1) / TAKT_CONV_PANEL;
     o->in = (d->lines - 1) * d->line + (d->columns - 1) * d->step + reach;
+    o->in += d->has_room ? TAKT_CONV_ROOM : 0;
     o->weights = panels * TAKT_CONV_PANEL * d->k;
     o->out = d->lines * d->columns * d->channels;
     o->x = check_place(c, X, o->in * sizeof *o->x, where);
@@ -104,6 +105,7 @@ static void thin(takt_check *c, const takt_kernel *reference)
                                 .k = 63 + check_below(c, 40),
                                 .line = check_below(c, 70),
                                 .step = 1,
+                                .has_room = round % 3 > 0,
                                 .adds = round % 2 == 0},
                 round);
 }
@@ -135,8 +137,13 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
     thin(c, reference);
     c->digest = digest;
     bench(c, "6 of 400",
-          (takt_conv_f32){
-              .lines = 12, .columns = 12, .channels = 6, .k = 200, .line = 256, .step = 1});
+          (takt_conv_f32){.lines = 12,
+                          .columns = 12,
+                          .channels = 6,
+                          .k = 200,
+                          .line = 256,
+                          .step = 1,
+                          .has_room = true});
     bench(c, "16 of 27",
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
     bench(c, "16 of 27, step 2",

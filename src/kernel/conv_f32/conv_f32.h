@@ -11,7 +11,8 @@
  *   end        x = x + bias[o] unless bias is NULL; then, if `relu`, x < 0 ? +0 : x and
  *              minimum(x, limit); or, if `clips`, minimum(maximum(x, lo), limit)
  *   alignment  none beyond that of float
- *   reads      exactly the elements of x that are summed, w, at, bias
+ *   reads      exactly the elements of x that are summed, w, at, bias; up to TAKT_CONV_ROOM floats
+ *              behind them if `has_room`
  *   writes     exactly y[lines][columns][channels]
  *   aliasing   y overlaps no operand
  */
@@ -24,7 +25,7 @@
 #include "kernel/kernel.h"
 #include "kernel/pack/panels.h"
 
-enum { TAKT_CONV_PANEL = 16 };
+enum { TAKT_CONV_PANEL = 16, TAKT_CONV_ROOM = 15 };
 
 typedef struct takt_conv_f32 {
     size_t lines, columns, channels; /* of y */
@@ -34,6 +35,7 @@ typedef struct takt_conv_f32 {
     const float *x;
     const float *w;
     const float *bias; /* [channels], or NULL */
+    bool has_room;     /* behind x, for vectors that its elements do not fill */
     bool adds_zero;
     bool adds;        /* y has the sums of the chunks before */
     bool relu, clips; /* at most one of them */

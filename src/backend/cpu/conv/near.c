@@ -258,8 +258,11 @@ static void run(const takt_step *s, const takt_task *t)
                        .line = o->stride[1] * f->pitch,
                        .step = o->stride[2] * f->position,
                        .w = f->is_packed ? takt_view_data(t, &s->in[f->w]) : packed(f, t),
+                       .has_room = f->is_transposed,
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
+    if (c.has_room)
+        memset(copy + extent(o, 1, f->lines) * f->pitch, 0, TAKT_CONV_ROOM * sizeof *copy);
     takt_cpu_share(o->batch * o->out[1], 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += c.lines) {
         const size_t line = row % o->out[1], left = o->out[1] - line;
@@ -342,9 +345,9 @@ static void choose_lines(facts *f)
 
 static void set_scratch(takt_planner *p, facts *f)
 {
-    const size_t copied =
-        f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch * sizeof(float) : 0;
-    f->registers = takt_cpu_aligned(copied);
+    const size_t room = f->is_transposed ? TAKT_CONV_ROOM : 0;
+    const size_t copied = f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch + room : 0;
+    f->registers = takt_cpu_aligned(copied * sizeof(float));
     p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
 }
 
