@@ -88,6 +88,7 @@ static void sweep(const row *r)
     float *first = malloc(c_count * sizeof *first);
     double best = 0, us[64];
     const char *name[64];
+    bool is_cut[64] = {false};
     g.a = device(a_count, a);
     g.b = device((size_t)r->k * r->n * r->batches, b);
     g.c = device(c_count, NULL);
@@ -105,6 +106,7 @@ static void sweep(const row *r)
         takt_cuda_launch_gemm(&g, r->batches, &p, scratch, tickets, &l);
         us[way] = device_us((takt_cuda_launch *[]){&l}, 1);
         name[way] = l.kernel + sizeof "takt_cuda_gemm_f32" - 1;
+        is_cut[way] = l.args.gemm.pieces > 1;
         best = best == 0 || us[way] < best ? us[way] : best;
         if (!has_first) {
             need(d.copy_down(first, (takt_cu_ptr)(uintptr_t)g.c, c_count * 4, cuda->stream),
@@ -121,7 +123,7 @@ static void sweep(const row *r)
     const double flops = 2.0 * r->m * r->n * r->k * r->batches;
     for (size_t way = 0; way < takt_cuda_gemm_ways() && way < 64; way++)
         if (us[way] > 0)
-            printf(" %s%s %.1f%s%s", name[way], way % 2 != 0 ? "/k" : "", us[way],
+            printf(" %s%s %.1f%s%s", name[way], is_cut[way] ? "/k" : "", us[way],
                    us[way] == best ? "*" : "", way == chosen ? " chosen" : "");
     printf("; best %.1f us %.1f TFLOP/s\n", best, flops / best / 1e6);
     release(g.a), release(g.b), release(g.c);

@@ -202,6 +202,7 @@ static void reduce(const takt_reduce *r)
     if (l[0].tickets > 0 && device_calls % 2 == 0) { /* the kernel for long rows takes short ones */
         const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
         l[0].kernel = "takt_cuda_reduce_long_f32";
+        l[0].shared_bytes = TAKT_CUDA_REDUCE_SHARED;
         l[0].grid[0] =
             (uint32_t)(d.count * ((chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH));
     }

@@ -94,7 +94,10 @@ enum {
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
     TAKT_CUDA_REDUCE_GROUP = 4096, /* chunks of a row that are added at a time */
-    TAKT_CUDA_REDUCE_EACH = 8      /* chunks of a block, of very long rows; divides a group */
+    TAKT_CUDA_REDUCE_EACH = 8,     /* chunks of a block, of very long rows; divides a group */
+    TAKT_CUDA_REDUCE_PIECE = 1024, /* elements of a chunk that are brought at a time; two pieces */
+    TAKT_CUDA_REDUCE_LINE = TAKT_CUDA_REDUCE_PIECE + 16, /* apart in shared memory */
+    TAKT_CUDA_REDUCE_SHARED = 2 * TAKT_CUDA_REDUCE_EACH * TAKT_CUDA_REDUCE_LINE * 4 /* bytes */
 };
 
 typedef struct takt_cuda_reduce {

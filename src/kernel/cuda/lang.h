@@ -34,6 +34,8 @@
  *   take(word), give(word)       a lock without waiting: whether it was free; frees it
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
+ *   address, address_of(p)       of shared memory, held in a register: found once
+ *   in_register(n)               n, which is not computed again where it is used
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -172,15 +174,41 @@ DEVICE void copy_async(void *shared, const void *global)
 #endif
 }
 
-/* The same; zeros unless it is there. `global` can be read in any case. */
-DEVICE void copy_async_or_zero(void *shared, const void *global, bool is_there)
+/* Else addresses are computed again for every copy, which takes longer than the copy. */
+typedef uint32_t address;
+
+DEVICE uint32_t in_register(uint32_t n)
+{
+    asm volatile("" : "+r"(n));
+    return n;
+}
+DEVICE address address_of(void *shared)
+{
+    return in_register((uint32_t)__cvta_generic_to_shared(shared));
+}
+
+/* Sixteen bytes if they are there, without a branch; `bytes` beyond `to`. */
+DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                     (uint32_t)__cvta_generic_to_shared(shared)),
-                 "l"(global), "r"(is_there ? 16 : 0));
+    asm volatile("{ .reg .pred is_there; setp.ne.u32 is_there, %2, 0;\n\t"
+                 "@is_there cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to + bytes),
+                 "l"(global), "r"((uint32_t)is_there));
 #else
-    *(quad *)shared = is_there ? *(const quad *)global : quad{0.0f, 0.0f, 0.0f, 0.0f};
+    if (is_there)
+        *(quad *)__cvta_shared_to_generic(to + bytes) = *(const quad *)global;
+#endif
+}
+
+/* The same; zeros if they are not. `global` can be read in any case. */
+DEVICE void copy_async_filled(bool is_there, address to, uint32_t bytes, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + bytes), "l"(global),
+                 "r"(is_there ? 16 : 0));
+#else
+    *(quad *)__cvta_shared_to_generic(to + bytes) =
+        is_there ? *(const quad *)global : quad{0.0f, 0.0f, 0.0f, 0.0f};
 #endif
 }
 
@@ -323,10 +351,24 @@ DEVICE void copy_async(void *shared, const void *global)
 {
     *(quad *)shared = *(const quad *)global;
 }
-DEVICE void copy_async_or_zero(void *shared, const void *global, bool is_there)
+typedef unsigned char *address;
+DEVICE uint32_t in_register(uint32_t n)
+{
+    return n;
+}
+DEVICE address address_of(void *shared)
+{
+    return (address)shared;
+}
+DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
+{
+    if (is_there)
+        memcpy(to + bytes, global, sizeof(quad));
+}
+DEVICE void copy_async_filled(bool is_there, address to, uint32_t bytes, const void *global)
 {
     const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
-    *(quad *)shared = is_there ? *(const quad *)global : zero;
+    *(quad *)(to + bytes) = is_there ? *(const quad *)global : zero;
 }
 DEVICE void copy_async_one(void *shared, const void *global)
 {

@@ -356,6 +356,7 @@ static void launch_rows_of(const takt_cuda_reduce *r, float *scratch, uint32_t *
                (uint32_t)(r->count * (is_long ? blocks_of(chunks, TAKT_CUDA_REDUCE_EACH) : chunks)),
                ROW_THREADS);
     l->args.reduce = *r;
+    l->shared_bytes = is_long ? TAKT_CUDA_REDUCE_SHARED : 0;
     l->args.reduce.partial = is_in_order(r) ? scratch : NULL;
     l->args.reduce.tickets = is_in_order(r) ? tickets : NULL;
     l->tickets = takt_cuda_reduce_tickets(r);

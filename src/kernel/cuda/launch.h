@@ -120,14 +120,14 @@ void takt_cuda_launch_rnn(const takt_cuda_rnn *r, takt_cuda_launch *l);
 
 /* How a product is computed; it changes no bit. */
 typedef struct takt_cuda_gemm_plan {
-    size_t way;             /* TAKT_CUDA_GEMM_ANY: by columns, for few rows; SIZE_MAX: not at all */
+    size_t way;             /* below takt_cuda_gemm_ways(); SIZE_MAX: not at all */
     uint64_t scratch_bytes; /* that takt_cuda_launch_gemm needs */
     uint32_t tickets;
 } takt_cuda_gemm_plan;
 
 #define TAKT_CUDA_GEMM_ANY (SIZE_MAX - 1)
 
-/* Ways to compute one: tiles, with k whole (even) or cut (odd). */
+/* Ways to compute one: tiles, with k whole (even) or cut (odd); then columns of a few rows. */
 size_t takt_cuda_gemm_ways(void);
 /* The way that takes least time for `batches` products on a device with that many multiprocessors,
  * or way `way`, if it is not TAKT_CUDA_GEMM_ANY. */

@@ -1,5 +1,5 @@
 /* launch_gemm.c - which tile a product or convolution is cut into, and whether k is cut too. */
-#include <string.h>
+#include <math.h>
 
 #include "kernel/cuda/launch.h"
 
@@ -17,7 +17,7 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 }
 
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what was measured on an H200
- * (`scripts/gpu sweep`), where the tile of least estimated time took 1.6 % more than the best one
+ * (`scripts/gpu sweep`), where the tile of least estimated time took 1.4 % more than the best one
  * on average over 32 products: `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`,
  * of one that has one; `begin`, us before the first product and after the last. */
 typedef struct tile {
@@ -27,14 +27,14 @@ typedef struct tile {
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 335, 403, 10.2},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 325, 251, 2.6},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 292, 125, 2.4},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 256, 186, 3.3},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 262, 185, 2.8},
-    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 248, 169, 2.2},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 194, 134, 2.5},
-    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 181, 120, 2.1},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 335, 383, 4.9},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 332, 309, 3.4},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 305, 145, 2.2},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 300, 248, 3.2},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 282, 225, 2.9},
+    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 273, 229, 2.2},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 201, 155, 2.4},
+    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 172, 125, 1.8},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -46,39 +46,59 @@ static uint32_t chunks_of(const takt_cuda_gemm *g)
 
 /* ---- few rows ---- */
 
+/* Kernels that take a product column by column, some rows a block: `chain`, us that a warp takes
+ * for a chunk of k; `each`, us that it keeps a scheduler. Products of more than FEW_MOST rows are
+ * not left to them: alone they were faster than tiles at 49 and 196 rows, between other nodes of
+ * MobileNetV2 they took 1.6 us more each. */
+static const struct few {
+    const char *kernel;
+    uint32_t rows;
+    double chain, each;
+} few[] = {
+    {"takt_cuda_gemm_f32_row", 1, 1.7, 0.73},
+    {"takt_cuda_gemm_f32_four", 4, 2.7, 2.1},
+    {"takt_cuda_gemm_f32_few", TAKT_CUDA_GEMM_FEW, 4.6, 3.2},
+};
+
+enum { FEW = sizeof few / sizeof *few, FEW_MOST = 32 };
+
 static uint32_t few_warps(const takt_cuda_gemm *g)
 {
     const uint32_t chunks = chunks_of(g);
     return chunks < 1 ? 1 : chunks < FEW_WARPS ? chunks : FEW_WARPS;
 }
 
-/* Rows that the kernel of a product of that many has room for. */
-static uint32_t few_rows(const takt_cuda_gemm *g)
-{
-    return g->m <= 1 ? 1 : g->m <= 4 ? 4 : TAKT_CUDA_GEMM_FEW;
-}
-
-static uint64_t few_bytes(const takt_cuda_gemm *g)
+static uint64_t few_bytes(const takt_cuda_gemm *g, const struct few *f)
 {
     const uint64_t each = (uint64_t)few_warps(g) * CHUNK + (uint64_t)chunks_of(g) * COLS;
-    return each * few_rows(g) * sizeof(float);
+    return each * f->rows * sizeof(float);
 }
 
-static bool is_few(const takt_cuda_gemm *g, uint32_t batches)
+static bool few_fits(const takt_cuda_gemm *g, uint32_t batches, const struct few *f)
 {
-    return !g->is_conv && g->m <= TAKT_CUDA_GEMM_FEW && batches <= GRID_Z &&
-           few_bytes(g) <= FEW_BYTES;
+    return !g->is_conv && !g->adds_zero && g->m <= FEW_MOST && batches <= GRID_Z &&
+           few_bytes(g, f) <= FEW_BYTES;
 }
 
-static void launch_few(const takt_cuda_gemm *g, uint32_t batches, takt_cuda_launch *l)
+/* B is read once for every group of rows, from L2. */
+static double few_time(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors,
+                       const struct few *f)
 {
-    const uint32_t rows = few_rows(g);
-    *l = (takt_cuda_launch){.kernel = rows == 1   ? "takt_cuda_gemm_f32_row"
-                                      : rows == 4 ? "takt_cuda_gemm_f32_four"
-                                                  : "takt_cuda_gemm_f32_few",
-                            .grid = {blocks_of(g->n, COLS), 1, batches},
+    const double begin = 1.9, bytes_per_us = 21e6, schedulers = 4.0 * processors;
+    const uint32_t groups = blocks_of(g->m, f->rows), warps = few_warps(g);
+    const double all = (double)groups * blocks_of(g->n, COLS) * batches * warps;
+    const double busy = ceil(all / schedulers) * f->each;
+    return begin + blocks_of(chunks_of(g), warps) * (busy > f->chain ? busy : f->chain) +
+           4.0 * groups * g->k * g->n * batches / bytes_per_us;
+}
+
+static void launch_few(const takt_cuda_gemm *g, uint32_t batches, const struct few *f,
+                       takt_cuda_launch *l)
+{
+    *l = (takt_cuda_launch){.kernel = f->kernel,
+                            .grid = {blocks_of(g->n, COLS), blocks_of(g->m, f->rows), batches},
                             .threads = few_warps(g) * COLS,
-                            .shared_bytes = (uint32_t)few_bytes(g),
+                            .shared_bytes = (uint32_t)few_bytes(g, f),
                             .arg_bytes = sizeof *g};
     l->args.gemm = *g;
 }
@@ -114,26 +134,39 @@ static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t proces
 
 size_t takt_cuda_gemm_ways(void)
 {
-    return 2 * TILES;
+    return 2 * TILES + FEW;
 }
 
 /* Whether way `index` computes the product at all. */
 static bool fits(const takt_cuda_gemm *g, uint32_t batches, size_t index)
 {
+    if (index >= 2 * TILES)
+        return few_fits(g, batches, &few[index - 2 * TILES]);
     const tile *t = &tiles[index / 2];
     const char *kernel = g->is_conv ? t->convolution : t->product;
     return kernel != NULL && tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
            (index % 2 == 0 || can_cut(g, batches));
 }
 
+/* The least kernel that takes all rows at once, or SIZE_MAX. */
+static size_t few_way(const takt_cuda_gemm *g, uint32_t batches)
+{
+    for (size_t i = 0; i < FEW; i++)
+        if (g->m <= few[i].rows)
+            return few_fits(g, batches, &few[i]) ? 2 * TILES + i : SIZE_MAX;
+    return SIZE_MAX;
+}
+
 static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors)
 {
     size_t best = SIZE_MAX;
     double least = 0;
-    for (size_t i = 0; i < 2 * TILES; i++) {
+    for (size_t i = 0; i < 2 * TILES + FEW; i++) {
         if (!fits(g, batches, i))
             continue;
-        const double us = time_of(g, batches, processors, &tiles[i / 2], i % 2 != 0);
+        const double us = i >= 2 * TILES
+                              ? few_time(g, batches, processors, &few[i - 2 * TILES])
+                              : time_of(g, batches, processors, &tiles[i / 2], i % 2 != 0);
         if (best == SIZE_MAX || us < least) {
             best = i;
             least = us;
@@ -146,13 +179,13 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
                                            uint32_t processors, size_t way)
 {
     takt_cuda_gemm_plan p = {.way = way};
-    if (way == TAKT_CUDA_GEMM_ANY && is_few(g, batches))
-        return p;
     if (way == TAKT_CUDA_GEMM_ANY)
+        p.way = few_way(g, batches);
+    if (way == TAKT_CUDA_GEMM_ANY && p.way == SIZE_MAX)
         p.way = best_way(g, batches, processors);
-    else if (way >= 2 * TILES || !fits(g, batches, way))
+    else if (p.way >= 2 * TILES + FEW || !fits(g, batches, p.way))
         p.way = SIZE_MAX;
-    if (p.way == SIZE_MAX || p.way % 2 == 0)
+    if (p.way >= 2 * TILES || p.way % 2 == 0)
         return p;
     const tile *t = &tiles[p.way / 2];
     p.tickets = (uint32_t)(tiles_of(g, t) * batches);
@@ -163,8 +196,8 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l)
 {
-    if (p->way == TAKT_CUDA_GEMM_ANY) {
-        launch_few(g, batches, l);
+    if (p->way >= 2 * TILES) {
+        launch_few(g, batches, &few[p->way - 2 * TILES], l);
         return;
     }
     const tile *t = &tiles[p->way / 2];

@@ -52,7 +52,6 @@ typedef struct place {
     uint32_t row, col; /* of the tile */
     uint32_t k, last;  /* of what is loaded next, and where the block ends */
     uint32_t lane;     /* the thread that loads */
-    bool by_quads;     /* B is read sixteen bytes at a time */
 } place;
 
 DEVICE bool is_by_quads(const takt_cuda_gemm *g, const float *b)

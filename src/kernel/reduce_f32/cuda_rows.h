@@ -80,7 +80,7 @@ DEVICE float fold_there(uint32_t op, float *v)
 
 /* ---- rows: a block brings a chunk to shared memory, and sixteen threads add it ---- */
 
-enum { GROUP = TAKT_CUDA_REDUCE_GROUP };
+enum { GROUP = TAKT_CUDA_REDUCE_GROUP, ROW_THREADS = 128 };
 
 DEVICE void read_lane(float *y, const float *x)
 {
@@ -141,12 +141,15 @@ DEVICE float lane_far(uint32_t op, const float *x, uint32_t n, uint32_t lane)
 DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
                       float *x SELF_PARAMETER)
 {
-    if (n % 4 == 0 && ((uintptr_t)from & 15) == 0)
-        for (uint32_t i = 4 * LANE; i < n; i += 4 * LANES)
-            copy_async(x + i, from + i);
-    else
+    if (n % 4 == 0 && ((uintptr_t)from & 15) == 0) {
+        const address to = address_of(x + 4 * LANE);
+        UNROLL
+        for (uint32_t i = 0; i < TAKT_REDUCE_CHUNK; i += 4 * ROW_THREADS)
+            copy_async_if(4 * LANE + i < n, to, 4 * i, from + 4 * LANE + i);
+    } else {
         for (uint32_t i = LANE; i < n; i += LANES)
             copy_async_one(x + i, from + i);
+    }
     copy_end();
     COPY_WAIT(0);
     SYNC();
@@ -331,40 +334,46 @@ DEVICE bool is_complete_by(uint64_t chunks, uint64_t chunk, uint32_t count, cons
 
 /* ---- very long rows: a block takes eight chunks, sixteen threads each ---- */
 
-/* Pieces of all chunks come to shared memory, sixteen bytes a copy. */
+/* Pieces of all chunks come to shared memory, sixteen bytes a copy: 4 KB of a chunk at a time,
+ * since memory gives less for pieces of 1 KB. Two chunks that a warp reads lie in different banks.
+ */
 enum {
     CHUNKS = TAKT_CUDA_REDUCE_EACH,
-    PIECE = 256,       /* elements of a chunk */
-    LINE = PIECE + 16, /* two chunks that a warp reads lie in different banks */
-    STAGES = 4,
+    PIECE = TAKT_CUDA_REDUCE_PIECE,
+    LINE = TAKT_CUDA_REDUCE_LINE,
+    STAGES = 2,
     STAGE = CHUNKS * LINE
 };
 
-DEVICE void bring_piece(const float *from, uint32_t piece, float *x SELF_PARAMETER)
+/* A piece of every chunk, from the thread's first element on to its first place. */
+DEVICE void bring_piece(const float *from, uint32_t piece, address to)
 {
-    if (piece < TAKT_REDUCE_CHUNK / PIECE) {
-        UNROLL
-        for (uint32_t i = LANE; i < CHUNKS * PIECE / 4; i += CHUNKS * WIDE) {
-            const uint32_t chunk = i / (PIECE / 4), at = i % (PIECE / 4) * 4;
-            copy_async(x + piece % STAGES * STAGE + chunk * LINE + at,
-                       from + chunk * TAKT_REDUCE_CHUNK + piece * PIECE + at);
-        }
-    }
+    enum { THREADS_OF = CHUNKS * WIDE, QUADS = PIECE / 4 };
+    const uint32_t stage = piece % STAGES * (STAGE * 4);
+    const float *next = from + piece * PIECE;
+    UNROLL
+    for (uint32_t i = 0; i < CHUNKS * PIECE / 4; i += THREADS_OF)
+        copy_async_if(piece < TAKT_REDUCE_CHUNK / PIECE, to,
+                      stage + (i / QUADS * LINE + i % QUADS * 4) * 4,
+                      next + i / QUADS * TAKT_REDUCE_CHUNK + i % QUADS * 4);
     copy_end();
 }
 
 /* A lane of eight whole chunks from `from` on. */
 DEVICE float lane_staged(uint32_t op, const float *from, float *x SELF_PARAMETER)
 {
+    const uint32_t chunk = LANE / (PIECE / 4), at = LANE % (PIECE / 4) * 4;
+    const address to = address_of(x + chunk * LINE + at);
     float sum = identity(op);
+    from += chunk * TAKT_REDUCE_CHUNK + at;
     UNROLL
     for (uint32_t p = 0; p < STAGES - 1; p++)
-        bring_piece(from, p, x SELF);
+        bring_piece(from, p, to);
     ROLL for (uint32_t p = 0; p < TAKT_REDUCE_CHUNK / PIECE; p++)
     {
         COPY_WAIT(STAGES - 2);
         SYNC();
-        bring_piece(from, p + STAGES - 1, x SELF);
+        bring_piece(from, p + STAGES - 1, to);
         const float *own = x + p % STAGES * STAGE + LANE / WIDE * LINE + LANE % WIDE;
         float y[PIECE / WIDE];
         UNROLL

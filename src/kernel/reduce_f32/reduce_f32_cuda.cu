@@ -64,7 +64,7 @@ KERNEL(takt_cuda_reduce_f32, takt_cuda_reduce, TAKT_CUDA_REDUCE_THREADS)
 
 /* ---- rows ---- */
 
-KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
+KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, ROW_THREADS)
 {
     SHARED(float, x, TAKT_REDUCE_CHUNK);
     const uint64_t chunks = ARG.n > 0 ? (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK : 1;
@@ -90,9 +90,9 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, 128)
         add_group(&ARG, result, chunks, &t, x SELF); /* longer rows are the next kernel's */
 }
 
-KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 6)
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 3)
 {
-    SHARED(float, x, STAGES *STAGE);
+    DYNAMIC(float, x);
     const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
     const uint64_t blocks = (chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH;
     const uint64_t result = BLOCK_X / blocks, first = BLOCK_X % blocks * TAKT_CUDA_REDUCE_EACH;

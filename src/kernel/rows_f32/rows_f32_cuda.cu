@@ -181,12 +181,14 @@ DEVICE bool is_by_quads(const float *p, uint32_t n)
 /* Brings the row to shared memory. */
 DEVICE void bring(const held_row *r, const float *from SELF_PARAMETER)
 {
-    if (is_by_quads(from, r->n))
+    if (is_by_quads(from, r->n)) {
+        const address to = address_of(r->x);
         for (uint32_t i = 4 * LANE; i < r->n; i += 4 * LANES)
-            copy_async(r->x + i, from + i);
-    else
+            copy_async_if(true, to, 4 * i, from + i);
+    } else {
         for (uint32_t i = LANE; i < r->n; i += LANES)
             copy_async_one(r->x + i, from + i);
+    }
     copy_end();
     COPY_WAIT(0);
     SYNC();
