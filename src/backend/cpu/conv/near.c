@@ -35,7 +35,7 @@ typedef struct facts {
     takt_conv_f32_fn *run;
     const size_t *at;       /* offset of each element of a patch, in floats */
     size_t w;               /* index into step->in */
-    bool is_packed;         /* the weights are, when the plan is made */
+    bool is_packed;         /* the weights are, before a run */
     size_t packed_at;       /* else, in shared scratch */
     bool is_planar;         /* x has channels first */
     bool is_copied;         /* lines of x to scratch, with padding */
@@ -302,10 +302,15 @@ static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
     size_t x;
     TAKT_TRY(takt_planner_input(p, from, &x));
     const size_t bytes = takt_panels_columns(panels, f->shape.cout) * f->shape.k * sizeof(float);
-    f->is_packed = takt_planner_is_constant(p, n->in[1]);
-    if (f->is_packed)
-        return takt_planner_packed(p, n->in[1], f->shape.is_flipped ? "conv near dx" : "conv near",
-                                   bytes, pack_constant, f, &f->w);
+    f->is_packed = takt_planner_is_kept(p, n->in[1]);
+    if (f->is_packed) {
+        const char *format =
+            takt_planner_text(p, "conv near%s %s", f->shape.is_flipped ? " dx" : "",
+                              f->shape.is_nhwc ? "nhwc" : "nchw");
+        return format == NULL
+                   ? TAKT_ERR_MEMORY
+                   : takt_planner_packed(p, n->in[1], format, bytes, pack_constant, f, &f->w);
+    }
     f->packed_at = takt_conv_reserve(p->step, bytes);
     p->step->before = before;
     return takt_planner_input(p, n->in[1], &f->w);
