@@ -115,8 +115,7 @@ const takt_verb takt_verb_benchmark_run = {
         "small for are printed as bounds. Interrupted (ctrl-C), it leaves what it measured,\n"
         "marked incomplete; the file of -o holds it after each of several cases, after each of\n"
         "several processes, and of a single stream every second. Exit status 4: no case meets\n"
-        "--slo. --type generate: tokens a second of a language model in GGUF, with the mean and\n"
-        "deviation of five runs (or --iterations), in the rows of llama-bench.\n\n"
+        "--slo. --type generate: tokens a second in llama-bench's rows, five runs of each.\n\n"
         "--lengths 1-512 sends requests of different sizes to one session, 1000 of them or\n"
         "--iterations, and reports how much of their time went into re-sizing.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
