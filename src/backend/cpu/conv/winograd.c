@@ -14,21 +14,33 @@
 #include "kernel/gemm_f32/gemm_f32.h"
 #include "kernel/winograd_f32/winograd_f32.h"
 
-enum { SIDE = 4, COLUMNS = 2 * SIDE, ROWS = 4, BLOCK = ROWS * COLUMNS };
+enum { SIDE = 4, HALF = 2 * SIDE, COLUMNS = 3 * SIDE, ROWS = 4, BLOCK = ROWS * COLUMNS };
 enum { TAPS = 9, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
 
 /* x / 6, correctly rounded. Where fma is an instruction a product and its remainder are several
  * times as fast as a division and, by Markstein's theorem, the same for all doubles that sums of
- * floats can be, if the sign of a zero is put back; not for infinities. */
+ * floats can be; not for infinities. Of the two signs that a remainder of zero can have, the one of
+ * 6 q - x keeps the sign of a zero. */
 static inline double sixth(double x, bool is_finite)
 {
 #if defined(__aarch64__) || defined(__FMA__)
     const double r = 1.0 / 6, q = x * r;
-    const double exact = __builtin_fma(__builtin_fma(-6.0, q, x), r, q);
-    return is_finite || x - x == 0 ? __builtin_copysign(exact, x) : q;
+    const double exact = __builtin_fma(__builtin_fma(6.0, q, -x), -r, q);
+    return is_finite || x - x == 0 ? exact : q;
 #else
     (void)is_finite;
     return x / 6;
+#endif
+}
+
+/* x + y z where y z is exact: rounded once either way. */
+static inline double plus(double x, double y, double z, bool is_finite)
+{
+#if defined(__aarch64__) || defined(__FMA__)
+    return is_finite ? __builtin_fma(y, z, x) : x + y * z;
+#else
+    (void)is_finite;
+    return x + y * z;
 #endif
 }
 
@@ -36,12 +48,12 @@ static inline double sixth(double x, bool is_finite)
 static inline void times_g(double a, double w, double c, bool is_finite, double u[IN])
 {
     const double b = sixth(w, is_finite), ends = sixth(a + c, is_finite);
-    const double wide = sixth(a, is_finite) / 4 + sixth(c, is_finite);
+    const double wide = plus(sixth(c, is_finite), sixth(a, is_finite), 0.25, is_finite);
     u[0] = a / 4;
     u[1] = -(ends + b);
     u[2] = b - ends;
-    u[3] = wide + b / 2;
-    u[4] = wide - b / 2;
+    u[3] = plus(wide, b, 0.5, is_finite);
+    u[4] = plus(wide, b, -0.5, is_finite);
     u[5] = c;
 }
 
@@ -65,33 +77,41 @@ static inline void times_both(const double *g, bool is_finite, float *to)
         }
 }
 
-/* The taps of SIDE outputs, of which `count` exist. */
-static inline void take(const takt_conv_shape *s, const float *w, size_t count, double *g)
+/* Sums of finite floats are finite doubles, and others are not: so one look is enough. */
+static inline bool are_finite(const double *g)
+{
+    double sum[SIDE] = {g[0], g[1], g[2], g[3]};
+    for (size_t k = 1; k < TAPS; k++)
+        for (size_t i = 0; i < SIDE; i++)
+            sum[i] += g[k * SIDE + i];
+    return (sum[0] + sum[1] + (sum[2] + sum[3])) * 0 == 0;
+}
+
+/* The points of SIDE outputs side by side, each BLOCK after the last. */
+static void transform(const float *taps, float *to)
+{
+    double g[TAPS * SIDE];
+    for (size_t k = 0; k < TAPS * SIDE; k++)
+        g[k] = (double)taps[k];
+    if (are_finite(g))
+        times_both(g, true, to);
+    else
+        times_both(g, false, to);
+}
+
+/* Of ROWS inputs, which lie `in` apart, and SIDE outputs, of which as many as `count` says exist:
+ * for each input its taps, for each tap the outputs. Weights whose inputs are next to each other
+ * are read several at a time. */
+static inline void take(const takt_conv_shape *s, const float *w, size_t in, const size_t count[2],
+                        float *taps)
 {
     const size_t out = s->w_out;
     for (size_t k = 0; k < TAPS; k++) {
         const float *at = w + (s->is_flipped ? TAPS - 1 - k : k) * s->w_tap;
-        for (size_t i = 0; i < SIDE; i++)
-            g[k * SIDE + i] = i < count ? (double)at[i * out] : 0;
+        for (size_t r = 0; r < count[0]; r++)
+            for (size_t i = 0; i < SIDE; i++)
+                taps[(r * TAPS + k) * SIDE + i] = i < count[1] ? at[r * in + i * out] : 0;
     }
-}
-
-/* The points of SIDE outputs side by side, of which `count` exist, each BLOCK after the last. */
-static void transform(const takt_conv_shape *s, const float *w, size_t count, float *to)
-{
-    double g[TAPS * SIDE], zeros[SIDE] = {0}; /* or NaN */
-    if (count == SIDE)
-        take(s, w, SIDE, g);
-    else
-        take(s, w, count, g);
-    for (size_t k = 0; k < TAPS; k++)
-        for (size_t i = 0; i < SIDE; i++)
-            zeros[i] += g[k * SIDE + i] * 0;
-    /* Sums of finite floats are finite doubles, so one look is enough. */
-    if (zeros[0] + zeros[1] + zeros[2] + zeros[3] == 0)
-        times_both(g, true, to);
-    else
-        times_both(g, false, to);
 }
 
 size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels)
@@ -99,40 +119,59 @@ size_t takt_winograd_point_floats(const takt_conv_shape *s, takt_panels panels)
     return takt_panels_columns(panels, s->cout) * s->cin;
 }
 
-/* Columns from `first` on, at most COLUMNS, of the panel that begins at `panel`. */
+/* Columns from `first` on, at most COLUMNS and a multiple of SIDE, of the panel that begins at
+ * `panel`. */
 typedef struct part {
     size_t first, columns, panel, width;
 } part;
 
 /* A call of memcpy takes longer than the copy: the compiler knows the usual numbers. */
-static void put(const float *from, size_t columns, float *to)
+static void put(const float *from, size_t count, float *to)
 {
-    if (columns == COLUMNS)
-        memcpy(to, from, COLUMNS * sizeof *to);
-    else if (columns == SIDE)
-        memcpy(to, from, SIDE * sizeof *to);
+    if (count == BLOCK)
+        memcpy(to, from, BLOCK * sizeof *to);
+    else if (count == ROWS * HALF)
+        memcpy(to, from, ROWS * HALF * sizeof *to);
+    else if (count == HALF)
+        memcpy(to, from, HALF * sizeof *to);
     else
-        memcpy(to, from, columns * sizeof *to);
+        memcpy(to, from, count * sizeof *to);
+}
+
+/* `rows` input channels from `c` on, each point BLOCK after the last. Not part of its caller, whose
+ * frame the tile nearly fills. */
+static __attribute__((noinline)) void fill_tile(const takt_conv_shape *s, const float *w, size_t c,
+                                                size_t rows, const part *o, float *tile)
+{
+    float taps[ROWS * TAPS * SIDE];
+    for (size_t i = 0; i < o->columns; i += SIDE) {
+        const size_t at = o->first + i, left = at < s->cout ? s->cout - at : 0;
+        const float *from = left > 0 ? w + at * s->w_out + c * s->w_in : w;
+        if (rows == ROWS && left >= SIDE && s->w_in == 1)
+            take(s, from, 1, (const size_t[2]){ROWS, SIDE}, taps);
+        else
+            take(s, from, s->w_in, (const size_t[2]){rows, left}, taps);
+        for (size_t r = 0; r < rows; r++)
+            transform(taps + r * TAPS * SIDE, tile + r * o->columns + i);
+    }
 }
 
 /* ROWS input channels from `c` on. The points are far apart, by a distance that most caches map to
- * a few sets: so several of each are written together. */
+ * a few sets: so several of each are written together, whole lines of the cache where a panel is
+ * not wider than COLUMNS. */
 static void pack_block(const takt_conv_shape *s, takt_panels panels, const float *w, size_t c,
                        const part *o, float *to)
 {
     float tile[POINTS * BLOCK];
     const size_t each = takt_winograd_point_floats(s, panels);
     const size_t rows = s->cin - c < ROWS ? s->cin - c : ROWS;
+    const bool is_whole = o->columns == o->width;
+    fill_tile(s, w, c, rows, o, tile);
     to += takt_packed_at(panels, s->cin, s->cout, c, o->panel) + o->first - o->panel;
-    for (size_t r = 0; r < rows; r++)
-        for (size_t i = 0; i < o->columns; i += SIDE) {
-            const size_t at = o->first + i, left = at < s->cout ? s->cout - at : 0;
-            transform(s, left > 0 ? w + at * s->w_out + (c + r) * s->w_in : w,
-                      left < SIDE ? left : SIDE, tile + r * COLUMNS + i);
-        }
     for (size_t p = 0; p < POINTS; p++)
-        for (size_t r = 0; r < rows; r++)
-            put(tile + p * BLOCK + r * COLUMNS, o->columns, to + p * each + r * o->width);
+        for (size_t r = 0; r < (is_whole ? 1 : rows); r++)
+            put(tile + p * BLOCK + r * o->columns, is_whole ? rows * o->columns : o->columns,
+                to + p * each + r * o->width);
 }
 
 /* All columns of the input channels [c, end). */
@@ -142,9 +181,10 @@ static void pack_rows(const takt_conv_shape *s, takt_panels panels, const float 
     for (size_t k = 0; k < takt_panels_count(panels, s->cout); k++) {
         part o = {.panel = takt_panels_column(panels, s->cout, k)};
         o.width = takt_panels_column(panels, s->cout, k + 1) - o.panel;
-        for (size_t at = 0; at < o.width; at += COLUMNS) {
+        const size_t most = o.width <= COLUMNS ? COLUMNS : HALF;
+        for (size_t at = 0; at < o.width; at += most) {
             o.first = o.panel + at;
-            o.columns = o.width - at < COLUMNS ? o.width - at : COLUMNS;
+            o.columns = o.width - at < most ? o.width - at : most;
             for (size_t row = c; row < end; row += ROWS)
                 pack_block(s, panels, w, row, &o, to);
         }
