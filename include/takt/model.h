@@ -92,8 +92,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
                                                           takt_model **model);
 /** Parameters by name from a safetensors file, the parts that a `….index.json` lists, or .npz;
  * plans made afterwards use them. Every parameter must be there, with its element type and shape;
- * other names are left out. Everything that does not fit is reported at once. On failure the model
- * is as it was. */
+ * other names are left out. Everything that does not fit is reported at once.
+ *
+ * The file is read twice: it is checked as a whole, then its values are taken one by one, mostly
+ * into the memory of the old ones. A file that does not fit or is damaged changes nothing. If
+ * reading fails, memory is short or the file changes after the check, the call fails with some
+ * parameters new and the others as they were, each as a whole; the model can be used, and loaded
+ * again. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
 /** Accepts NULL. Plans and sessions made from the model live on. */
 TAKT_API void takt_model_destroy(takt_model *model);

@@ -11,20 +11,22 @@
 #include "io/weights/rules.h"
 #include "io/weights/weights.h"
 #include "ir/edge_index.h"
+#include "ir/storage.h"
 #include "plan/basis.h"
 
 /* ---- into a model ---- */
+
+enum { ABSENT, FOUND, PLACED }; /* a slot's value in the file */
 
 typedef struct loader {
     takt_model *m;
     takt_arena arena;
     const char *path;
     const takt_weight_rules *rules; /* or NULL */
-    takt_tensor *fresh;             /* one per slot; storage NULL until found */
+    uint8_t *slots;                 /* ABSENT, FOUND or PLACED */
     takt_text problems;             /* all that do not fit, in sentences */
     size_t problem_count;
-    takt_storage *mapping; /* of the file, or NULL */
-    size_t length;
+    takt_weights_file file;
 } loader;
 
 enum { SHOWN = 8 }; /* of the problems: an error's message has its limit */
@@ -42,57 +44,97 @@ static void complain(loader *l, const char *format, ...)
     va_end(args);
 }
 
-/* `axes`: the rule that changes their order, or NULL. */
-static takt_status take_as(loader *l, const char *name, const takt_type *stored, const void *bytes,
-                           const takt_weight_rule *axes)
+/* One tensor of the file, and the parameter it is for. */
+typedef struct arrival {
+    size_t at; /* slot; SIZE_MAX: none */
+    const char *name;
+    const takt_type *stored;
+    const takt_weight_rule *axes; /* the rule that changes their order, or NULL */
+    char own[TAKT_WEIGHT_NAME];
+} arrival;
+
+/* False: a rule drops it. */
+static bool arrive(const loader *l, const char *name, const takt_type *stored, arrival *a)
 {
-    const takt_graph *g = l->m->graph;
-    char got[TAKT_TYPE_TEXT], want[TAKT_TYPE_TEXT];
-    takt_type moved = *stored;
-    const takt_type *type = &moved;
-    const size_t at = takt_edge_find(g, TAKT_EDGE_SLOT, name);
-    if (at == SIZE_MAX) {
-        takt_log(l->m->ctx, TAKT_LOG_INFO, "%s: %s is not a parameter of the model", l->path, name);
-        return TAKT_OK;
-    }
-    takt_tensor *to = &l->fresh[at];
-    if (to->storage != NULL) {
-        complain(l, l->rules != NULL ? "%s is there twice" : "%s is in two files", name);
-        return TAKT_OK;
-    }
-    if (axes != NULL && !takt_weight_rule_type(axes, stored, &moved)) {
-        complain(l, "%s is %s, which does not have the axes of rule %zu", name,
-                 takt_type_text(g->dims, stored, got), axes->line);
-        return TAKT_OK;
-    }
-    if (axes != NULL || !takt_map_tensor(l->mapping, l->length, type, bytes, to)) {
-        TAKT_TRY(takt_tensor_create(l->m->ctx, type, to));
-        const size_t count = takt_tensor_bytes(to);
-        if (count > 0 && axes != NULL)
-            takt_weight_rule_move(axes, stored, bytes, takt_tensor_data(to));
-        else if (count > 0)
-            memcpy(takt_tensor_data(to), bytes, count);
-    }
-    if (!takt_type_same(g->dims, &g->slots[at].type, type))
-        complain(l, "%s is %s, the model has %s", name, takt_type_text(g->dims, type, got),
-                 takt_type_text(g->dims, &g->slots[at].type, want));
-    return TAKT_OK;
+    const takt_weight_rule *rule =
+        l->rules != NULL ? takt_weight_rules_find(l->rules, name, a->own) : NULL;
+    if (rule != NULL && rule->to == NULL)
+        return false;
+    a->name = rule != NULL ? a->own : name;
+    a->axes = rule != NULL && (rule->swaps || rule->axis_count > 0) ? rule : NULL;
+    a->stored = stored;
+    a->at = takt_edge_find(l->m->graph, TAKT_EDGE_SLOT, a->name);
+    return true;
 }
 
-static takt_status take(void *user, const char *file, const char *name, const takt_type *type,
+/* The first pass: whether all fit. */
+static takt_status find(void *user, const char *file, const char *name, const takt_type *stored,
                         const void *bytes)
 {
     loader *l = user;
-    char own[TAKT_WEIGHT_NAME];
+    const takt_graph *g = l->m->graph;
+    char got[TAKT_TYPE_TEXT], want[TAKT_TYPE_TEXT];
+    arrival a;
+    takt_type type = *stored;
     (void)file;
-    const takt_weight_rule *rule =
-        l->rules != NULL ? takt_weight_rules_find(l->rules, name, own) : NULL;
-    if (rule == NULL)
-        return take_as(l, name, type, bytes, NULL);
-    if (rule->to == NULL)
+    (void)bytes;
+    if (!arrive(l, name, stored, &a))
         return TAKT_OK;
-    const bool moves = rule->swaps || rule->axis_count > 0;
-    return take_as(l, own, type, bytes, moves ? rule : NULL);
+    if (a.at == SIZE_MAX) {
+        takt_log(l->m->ctx, TAKT_LOG_INFO, "%s: %s is not a parameter of the model", l->path,
+                 a.name);
+        return TAKT_OK;
+    }
+    if (l->slots[a.at] != ABSENT)
+        complain(l, l->rules != NULL ? "%s is there twice" : "%s is in two files", a.name);
+    else if (a.axes != NULL && !takt_weight_rule_type(a.axes, stored, &type))
+        complain(l, "%s is %s, which does not have the axes of rule %zu", a.name,
+                 takt_type_text(g->dims, stored, got), a.axes->line);
+    else if (!takt_type_same(g->dims, &g->slots[a.at].type, &type))
+        complain(l, "%s is %s, the model has %s", a.name, takt_type_text(g->dims, &type, got),
+                 takt_type_text(g->dims, &g->slots[a.at].type, want));
+    l->slots[a.at] = FOUND;
+    return TAKT_OK;
+}
+
+static void write_value(const arrival *a, const void *bytes, const takt_tensor *to)
+{
+    const size_t count = takt_tensor_bytes(to);
+    if (count > 0 && a->axes != NULL)
+        takt_weight_rule_move(a->axes, a->stored, bytes, takt_tensor_data(to));
+    else if (count > 0)
+        memcpy(takt_tensor_data(to), bytes, count);
+}
+
+/* The second: values into the memory of the old ones, unless others hold it or only read it. */
+static takt_status place(void *user, const char *file, const char *name, const takt_type *stored,
+                         const void *bytes)
+{
+    loader *l = user;
+    const takt_graph *g = l->m->graph;
+    arrival a;
+    takt_type type = *stored;
+    (void)file;
+    if (!arrive(l, name, stored, &a) || a.at == SIZE_MAX)
+        return TAKT_OK;
+    takt_tensor fresh, *to = &l->m->slots[a.at];
+    if (l->slots[a.at] != FOUND ||
+        (a.axes != NULL && !takt_weight_rule_type(a.axes, stored, &type)) ||
+        !takt_type_same(g->dims, &g->slots[a.at].type, &type))
+        return takt_fail(l->m->ctx, TAKT_E_FILE_READ, "%s changed while it was read", l->path);
+    l->slots[a.at] = PLACED;
+    if (a.axes != NULL || !takt_map_tensor(l->file.mapping, l->file.length, &type, bytes, &fresh)) {
+        if (to->storage != NULL && to->offset == 0 && takt_storage_room(to->storage) > 0 &&
+            takt_type_same(g->dims, &to->type, &type)) {
+            write_value(&a, bytes, to);
+            return TAKT_OK;
+        }
+        TAKT_TRY(takt_tensor_create(l->m->ctx, &type, &fresh));
+        write_value(&a, bytes, &fresh);
+    }
+    takt_tensor_release(to);
+    *to = fresh;
+    return TAKT_OK;
 }
 
 static takt_status check(loader *l)
@@ -100,7 +142,7 @@ static takt_status check(loader *l)
     const takt_graph *g = l->m->graph;
     char want[TAKT_TYPE_TEXT];
     for (size_t i = 0; i < g->slot_count; i++)
-        if (l->fresh[i].storage == NULL && g->slots[i].next == TAKT_NONE)
+        if (l->slots[i] == ABSENT && g->slots[i].next == TAKT_NONE)
             complain(l, "%s, %s in the model, is missing", g->slots[i].name,
                      takt_type_text(g->dims, &g->slots[i].type, want));
     TAKT_TRY(l->problems.status);
@@ -167,12 +209,31 @@ static void tell_unused(const loader *l, const char *path)
                      l->rules->at[i].line, l->path, l->rules->at[i].from);
 }
 
-static takt_status read_weights(loader *l)
+static takt_status place_all(loader *l)
 {
-    takt_ctx *ctx = l->m->ctx;
-    TAKT_TRY(l->m->maps ? takt_weights_each_mapped(ctx, l->path, take, l, &l->mapping, &l->length)
-                        : takt_weights_each(ctx, l->path, take, l));
-    return check(l);
+    takt_model *m = l->m;
+    atomic_store_explicit(&m->key, 0, memory_order_relaxed);
+    takt_basis_forget(m->ctx, &m->bases); /* the old weights are in them */
+    TAKT_TRY(takt_weights_pass(&l->file, place, l));
+    for (size_t i = 0; i < m->graph->slot_count; i++)
+        if (l->slots[i] == FOUND)
+            return takt_fail(m->ctx, TAKT_E_FILE_READ, "%s changed while it was read", l->path);
+    return TAKT_OK;
+}
+
+/* Nothing is replaced before everything fits. */
+static takt_status read_weights(loader *l, const char *rules)
+{
+    TAKT_TRY(takt_weights_open(l->m->ctx, l->path, l->m->maps, &l->file));
+    takt_status status = takt_weights_pass_types(&l->file, find, l);
+    if (status == TAKT_OK)
+        status = check(l);
+    if (status == TAKT_OK)
+        status = place_all(l);
+    if (status == TAKT_OK)
+        tell_unused(l, rules);
+    takt_weights_close(&l->file);
+    return status;
 }
 
 takt_status takt_model_load_weights(takt_model *m, const char *path)
@@ -191,23 +252,10 @@ takt_status takt_model_load_weights_by(takt_model *m, const char *path, const ch
         return fail_without(m, path);
     takt_arena_init(&l.arena, m->ctx);
     takt_text_init(&l.problems, m->ctx);
-    const size_t count = m->graph->slot_count;
-    l.fresh = takt_arena_array(&l.arena, count, sizeof *l.fresh);
-    takt_status status = l.fresh != NULL ? read_rules(&l, rules, &own) : TAKT_ERR_MEMORY;
+    l.slots = takt_arena_array(&l.arena, m->graph->slot_count, sizeof *l.slots);
+    takt_status status = l.slots != NULL ? read_rules(&l, rules, &own) : TAKT_ERR_MEMORY;
     if (status == TAKT_OK)
-        status = read_weights(&l);
-    if (status == TAKT_OK)
-        tell_unused(&l, rules);
-    for (size_t i = 0; l.fresh != NULL && i < count; i++) {
-        if (status != TAKT_OK || l.fresh[i].storage == NULL) {
-            takt_tensor_release(&l.fresh[i]);
-            continue;
-        }
-        takt_tensor_release(&m->slots[i]);
-        m->slots[i] = l.fresh[i];
-        atomic_store_explicit(&m->key, 0, memory_order_relaxed);
-        takt_basis_forget(m->ctx, &m->bases); /* the old weights are in them */
-    }
+        status = read_weights(&l, rules);
     takt_text_deinit(&l.problems);
     takt_arena_deinit(&l.arena);
     return status;

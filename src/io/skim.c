@@ -150,11 +150,36 @@ takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to, si
     return TAKT_OK;
 }
 
+takt_status takt_skim_fetch(takt_skim *s, size_t first, size_t end)
+{
+    for (size_t at = first; at < end;) {
+        const takt_gap *gap = gap_at(s, at);
+        if (gap == NULL || gap->first >= end)
+            break;
+        at = gap->first > at ? gap->first : at;
+        const size_t stop = gap->end < end ? gap->end : end;
+        TAKT_TRY(count(s, stop - at));
+        s->fetches = true;
+        TAKT_TRY(read_at(s, at, s->bytes + at, stop - at));
+        at = stop;
+    }
+    return TAKT_OK;
+}
+
 void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count)
 {
-    if (!s->has_pages || s->gap_count > 0) /* parts of gaps are not counted */
+    const size_t at = (size_t)(from - s->bytes);
+    takt_gap part = {at, at + count};
+    if (!s->has_pages || (s->gap_count > 0 && !s->fetches)) /* then gaps are not counted */
         return;
-    const size_t less = takt_pages_drop(s->bytes + (from - s->bytes), count);
+    if (s->fetches) { /* other bytes cannot be fetched again */
+        const takt_gap *gap = gap_at(s, at);
+        part.first = gap != NULL && gap->first > at ? gap->first : at;
+        part.end = gap == NULL || gap->first >= part.end ? part.first
+                   : gap->end < part.end                 ? gap->end
+                                                         : part.end;
+    }
+    const size_t less = takt_pages_drop(s->bytes + part.first, part.end - part.first);
     s->counted -= less;
     takt_count_less(s->ctx, less);
 }

@@ -28,6 +28,7 @@ typedef struct takt_skim {
     size_t gap_count, gap_room;
     size_t counted; /* bytes read into pages; 0 and not has_pages: allocated memory */
     bool has_pages;
+    bool fetches; /* parts of gaps are read into pages, and counted */
 } takt_skim;
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
@@ -44,7 +45,10 @@ TAKT_MUST_USE takt_status takt_skim_leave(takt_skim *s, size_t first, size_t end
 /* Copies `count` bytes that are, or belong, at `from` in the skim's memory. */
 TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from, void *to,
                                          size_t count);
-/* Releases the memory of bytes that will not be read again. */
+/* Makes [first, end) (within the file) present, gaps included, until takt_skim_done. */
+TAKT_MUST_USE takt_status takt_skim_fetch(takt_skim *s, size_t first, size_t end);
+/* Releases the memory of bytes that will not be read again. Once parts of gaps were fetched, of
+ * such parts alone, which can be fetched again; all of them must have been, and lie in one gap. */
 void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/text.h"
+#include "io/skim.h"
 
 enum { TAKT_NPY_HEADER = 1 << 16 }; /* larger headers are refused: rank is at most 16 */
 
@@ -36,11 +37,19 @@ const char *takt_npy_descr(takt_dtype dtype);
 /* Writes magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
 TAKT_MUST_USE takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *view,
                                         takt_text *text);
+/* An archive in memory. */
+typedef struct takt_npz {
+    takt_ctx *ctx;
+    const char *name; /* for messages */
+    const uint8_t *bytes;
+    size_t length;
+    takt_skim *skim; /* the owner of `bytes`, which are fetched; NULL: all of them are present */
+} takt_npz;
+
 /* Visits every array of an archive, in order; `view`, a copy of `member`, is freed after the
  * call. */
 typedef takt_status takt_npz_fn(void *user, takt_span name, takt_span member,
                                 const takt_tensor_view *view);
-TAKT_MUST_USE takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes,
-                                        takt_npz_fn *visit, void *user);
+TAKT_MUST_USE takt_status takt_npz_each(const takt_npz *from, takt_npz_fn *visit, void *user);
 
 #endif

@@ -39,12 +39,7 @@ static uint32_t checksum(uint32_t crc, const uint8_t *bytes, size_t length)
     return ~crc;
 }
 
-typedef struct archive {
-    takt_ctx *ctx;
-    const char *name;
-    const uint8_t *bytes;
-    size_t length;
-} archive;
+typedef takt_npz archive;
 
 typedef struct entry {
     takt_span name;
@@ -60,11 +55,20 @@ static takt_status fail(const archive *a, size_t offset, const char *what)
 
 /* ---- reading ---- */
 
+/* Makes up to `count` bytes at `at` present, as many as the file has. */
+static takt_status fetch(const archive *a, size_t at, size_t count)
+{
+    const size_t first = at < a->length ? at : a->length, left = a->length - first;
+    return a->skim == NULL ? TAKT_OK
+                           : takt_skim_fetch(a->skim, first, first + (count < left ? count : left));
+}
+
 /* A cursor on the central directory; its end record is at the end of the file, before a comment. */
 static takt_status find_directory(const archive *a, takt_cursor *directory, size_t *count)
 {
     const size_t comment = 65535, most = END_BYTES + comment;
     const size_t stop = a->length > most ? a->length - most : 0;
+    TAKT_TRY(fetch(a, stop, most));
     for (size_t at = a->length; at-- > stop;) {
         takt_cursor c = takt_cursor_of(a->bytes + at, a->length - at, at);
         if (takt_cursor_u32le(&c) != END || !takt_cursor_skip(&c, 6))
@@ -76,7 +80,7 @@ static takt_status find_directory(const archive *a, takt_cursor *directory, size
         if (from > at || size > at - from)
             return fail(a, at, "the archive's directory lies outside the file");
         *directory = takt_cursor_of(a->bytes + from, size, from);
-        return TAKT_OK;
+        return fetch(a, from, size);
     }
     return fail(a, 0, "this is not a .npz archive: a ZIP file's end record is missing");
 }
@@ -109,6 +113,7 @@ static takt_status find_member(const archive *a, const entry *e, takt_span *memb
         fail(a, e->local, "a member is compressed or encrypted");
         return takt_fail_hint(a->ctx, "save it with numpy.savez instead of numpy.savez_compressed");
     }
+    TAKT_TRY(fetch(a, e->local, LOCAL_BYTES));
     takt_cursor_skip(&c, e->local);
     const bool is_local = takt_cursor_u32le(&c) == LOCAL;
     takt_cursor_skip(&c, LOCAL_BYTES - 8);
@@ -118,6 +123,7 @@ static takt_status find_member(const archive *a, const entry *e, takt_span *memb
     const uint8_t *data = takt_cursor_take(&c, e->size);
     if (!is_local || data == NULL)
         return fail(a, e->local, "a member lies outside the archive");
+    TAKT_TRY(fetch(a, (size_t)(data - a->bytes), e->size));
     if (checksum(0, data, e->size) != e->crc)
         return fail(a, e->local, "a member's checksum is wrong: the archive is damaged");
     *member = (takt_span){(const char *)data, e->size};
@@ -241,26 +247,23 @@ static takt_status read_archive(const archive *a, const char *member, takt_tenso
     return fail_member(a, member, first, count);
 }
 
-takt_status takt_npz_each(takt_ctx *ctx, const char *name, takt_span bytes, takt_npz_fn *visit,
-                          void *user)
+takt_status takt_npz_each(const takt_npz *a, takt_npz_fn *visit, void *user)
 {
-    const archive a = {
-        .ctx = ctx, .name = name, .bytes = (const uint8_t *)bytes.at, .length = bytes.length};
     takt_cursor directory;
     size_t count = 0;
-    TAKT_TRY(find_directory(&a, &directory, &count));
-    TAKT_TRY(check_directory(&a, directory, count));
+    TAKT_TRY(find_directory(a, &directory, &count));
+    TAKT_TRY(check_directory(a, directory, count));
     for (size_t i = 0; i < count; i++) {
         entry e;
         takt_tensor_view view;
-        TAKT_TRY(next_entry(&a, &directory, &e));
+        TAKT_TRY(next_entry(a, &directory, &e));
         if (e.name.length < 5 || memcmp(e.name.at + e.name.length - 4, ".npy", 4) != 0)
-            return fail(&a, e.local, "a member is not a .npy file");
+            return fail(a, e.local, "a member is not a .npy file");
         takt_span member;
-        TAKT_TRY(read_member(&a, &e, &member, &view));
+        TAKT_TRY(read_member(a, &e, &member, &view));
         const takt_span own = {e.name.at, e.name.length - 4};
         const takt_status status = visit(user, own, member, &view);
-        takt_view_free(ctx, &view);
+        takt_view_free(a->ctx, &view);
         TAKT_TRY(status);
     }
     return TAKT_OK;

@@ -208,19 +208,6 @@ static takt_status arrange(const reader *r, const takt_json *root, takt_arena *a
     return TAKT_OK;
 }
 
-/* Bools in normal form; others are refused here, so that no reader of the file sees them. */
-static takt_status check_values(const reader *r, const uint8_t *bytes,
-                                const takt_weight_list *weights)
-{
-    for (size_t i = 0; i < weights->count; i++) {
-        const takt_weight *w = &weights->at[i];
-        const size_t bad = takt_normal_check(&w->type, bytes + w->offset, w->bytes);
-        if (bad < w->bytes)
-            return refuse_at(r, w->offset + bad, w->name, "a bool is neither 0 nor 1");
-    }
-    return TAKT_OK;
-}
-
 takt_status takt_safetensors_header(takt_arena *arena, const char *file, const uint8_t *bytes,
                                     size_t have, size_t length, takt_weight_list *weights)
 {
@@ -262,10 +249,28 @@ takt_status takt_safetensors_header(takt_arena *arena, const char *file, const u
     return arrange(&r, root, arena, weights);
 }
 
+size_t takt_safetensors_data(const uint8_t *bytes, size_t have, size_t length)
+{
+    takt_cursor c = takt_cursor_of(bytes, have, 0);
+    const uint64_t size = takt_cursor_u64le(&c);
+    return c.failed || size > HEADER_MAX || size > length - PREFIX ? 0 : PREFIX + (size_t)size;
+}
+
+/* Bools in normal form; others are refused, so that no reader of the file sees them. */
+takt_status takt_safetensors_check(takt_ctx *ctx, const char *file, const uint8_t *bytes,
+                                   const takt_weight *w)
+{
+    const reader r = {.ctx = ctx, .file = file};
+    const size_t bad = takt_normal_check(&w->type, bytes + w->offset, w->bytes);
+    return bad < w->bytes ? refuse_at(&r, w->offset + bad, w->name, "a bool is neither 0 nor 1")
+                          : TAKT_OK;
+}
+
 takt_status takt_safetensors_read(takt_arena *arena, const char *file, const uint8_t *bytes,
                                   size_t length, takt_weight_list *weights)
 {
-    const reader r = {.ctx = arena->ctx, .file = file};
     TAKT_TRY(takt_safetensors_header(arena, file, bytes, length, length, weights));
-    return check_values(&r, bytes, weights);
+    for (size_t i = 0; i < weights->count; i++)
+        TAKT_TRY(takt_safetensors_check(arena->ctx, file, bytes, &weights->at[i]));
+    return TAKT_OK;
 }

@@ -17,7 +17,9 @@ typedef struct takt_weights_reader {
     const char *path;
     takt_weights_fn *visit;
     void *user;
-    takt_skim *skim; /* holds the bytes of tensors that were not visited yet; or NULL */
+    takt_skim *skim;    /* reads the bytes of tensors when they are visited; NULL: all are there */
+    size_t undone;      /* offset in `skim`: bytes before it were returned to the system */
+    bool is_types_only; /* bytes of tensors are read to be checked, if at all */
 } takt_weights_reader;
 
 /* The tensors to write. */
@@ -31,6 +33,8 @@ typedef struct takt_weights_format {
     const char *name;
     /* Whether a file that begins with these bytes has this format. */
     bool (*recognises)(const uint8_t *bytes, size_t length);
+    /* Reads what `each` looks at without fetching it; NULL: the whole file. */
+    takt_status (*skim)(takt_skim *s);
     /* Passes every tensor to r->visit. */
     takt_status (*each)(takt_weights_reader *r, const uint8_t *bytes, size_t length);
     const char *ending; /* suffix of files that `save` writes: ".npz"; NULL: it writes none */
@@ -48,9 +52,13 @@ static inline bool takt_weights_starts(const uint8_t *bytes, size_t length, cons
     return length >= n && memcmp(bytes, magic, n) == 0;
 }
 
-/* Passes a tensor in the file to r->visit, then returns its bytes to the system. */
+/* The tensors of a safetensors file, in the order of its bytes; their bools are checked. */
+takt_status takt_weights_list(takt_weights_reader *r, const char *path, const uint8_t *file,
+                              size_t length, takt_weight_list *list);
+/* Passes one to r->visit: its bytes are read for it, then returned to the system. */
 takt_status takt_weights_visit_bytes(takt_weights_reader *r, const char *path, const takt_weight *w,
                                      const uint8_t *file);
+takt_status takt_weights_skim_safetensors(takt_skim *s);
 takt_status takt_weights_visit(takt_weights_reader *r, const char *name, const takt_tensor_view *v);
 takt_tensor_view takt_weights_view(const takt_tensor *t);
 takt_status takt_weights_save_safetensors(takt_ctx *ctx, const char *path,

@@ -52,8 +52,8 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
 static takt_status read_npz(takt_data_set *set, const takt_data_file *f)
 {
     adding a = {set, f};
-    return takt_npz_each(set->ctx, f->path, (takt_span){(const char *)f->bytes, f->length}, add,
-                         &a);
+    const takt_npz from = {set->ctx, f->path, (const uint8_t *)f->bytes, f->length, NULL};
+    return takt_npz_each(&from, add, &a);
 }
 
 static takt_status read_npy(takt_data_set *set, const takt_data_file *f)

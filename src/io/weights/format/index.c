@@ -59,7 +59,7 @@ static takt_status misled(const shards *s, const takt_json *at, const char *name
 static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes, size_t length)
 {
     takt_weight_list list;
-    TAKT_TRY(takt_safetensors_read(&s->r->arena, part, bytes, length, &list));
+    TAKT_TRY(takt_weights_list(s->r, part, bytes, length, &list));
     for (size_t i = 0; i < list.count; i++) {
         const takt_weight *w = &list.at[i];
         const size_t at = find(s, w->name);
@@ -91,8 +91,9 @@ static takt_status read_part(shards *s, const char *name)
     if (error != 0)
         return cannot_open(s, name, error);
     TAKT_TRY(takt_skim_opened(ctx, name, file, &skim));
-    takt_status status = takt_skim_need(&skim, skim.length);
-    s->r->skim = &skim;
+    takt_status status = takt_weights_skim_safetensors(&skim);
+    s->r->skim = skim.gap_count > 0 ? &skim : NULL;
+    s->r->undone = 0;
     s->read[s->read_count++] = name;
     if (status == TAKT_OK)
         status = visit_part(s, name, skim.bytes, skim.length);

@@ -19,10 +19,16 @@ static takt_status visit_member(void *user, takt_span name, takt_span member,
     return text != NULL ? takt_weights_visit(r, text, view) : TAKT_ERR_MEMORY;
 }
 
+/* Its directory and members are fetched. */
+static takt_status skim(takt_skim *s)
+{
+    return takt_skim_leave(s, s->have, s->length);
+}
+
+/* Members are read in every pass: a checksum is over the bytes. */
 static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t length)
 {
-    return takt_npz_each(r->ctx, r->path, (takt_span){(const char *)bytes, length}, visit_member,
-                         r);
+    return takt_npz_each(&(takt_npz){r->ctx, r->path, bytes, length, r->skim}, visit_member, r);
 }
 
 static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)
@@ -42,5 +48,9 @@ static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set 
     return status;
 }
 
-const takt_weights_format takt_weights_npz = {
-    .name = "npz", .recognises = recognises, .each = each, .ending = ".npz", .save = save};
+const takt_weights_format takt_weights_npz = {.name = "npz",
+                                              .recognises = recognises,
+                                              .skim = skim,
+                                              .each = each,
+                                              .ending = ".npz",
+                                              .save = save};
