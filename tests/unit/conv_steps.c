@@ -343,28 +343,6 @@ static void near_inputs(void)
     CONV_CASES(cases);
 }
 
-/* An upper limit at every place where an ending can have one. */
-static void limits(void)
-{
-    static const conv_case cases[] = {
-        {"model m(x: f32[1, 6, 9, 9]) { return min(relu(conv(x, 18, 1)), 0.1) }", 300, true},
-        {"model m(x: f32[1, 6, 9, 9]) { return min(relu(conv(x, 18, 3)), 0.1) }", 300, true},
-        {"model m(x: f32[1, 8, 9, 9]) { return min(relu(depthwise(x, 3)), 0.1) }", 300, true},
-        {"model m(x: f32[1, 8, 9, 9]) { return min(depthwise(x, 3), 0.1) }", 300, true},
-        {"model m(x: f32[1, 6, 9, 9], r: f32[1, 18, 9, 9]) { return min(relu(conv(x, 18, 1)) + r, "
-         "0.1) }",
-         300, true},
-        {"model m(x: f32[1, 6, 9, 9], r: f32[1, 18, 9, 9]) { return min(relu(conv(x, 18, 1) + r), "
-         "0.1) }",
-         300, true},
-        {"model m(x: f32[1, 8, 9, 9], r: f32[1, 8, 9, 9]) { return min(relu(depthwise(x, 3) + r), "
-         "0.1) }",
-         300, true},
-        {"model m(x: f32[1, 6, 9, 9]) { return min(max(conv(x, 18, 1), -0.05), 0.1) }", 300, true},
-    };
-    CONV_CASES(cases);
-}
-
 /* Sample i of a batch has the bits it has alone. */
 static void batch_position(void)
 {
@@ -403,4 +381,4 @@ static void batch_position(void)
 }
 
 TEST_MAIN(convolutions, depthwise, pools, gradients, near_gradients, special_gradients,
-          few_channels, chains, near_inputs, limits, batch_position)
+          few_channels, chains, near_inputs, batch_position)

@@ -47,7 +47,7 @@ bool takt_conv_dw_is_near(const takt_conv_shape *c)
     if (c->dtype != TAKT_F32 || !c->is_nhwc || c->groups != 1 || c->cout > TAKT_CONV_PANEL ||
         c->cout == 0 || c->k == 0 || c->batch * c->positions == 0 || takt_conv_is_pointwise(c))
         return false;
-    if (c->in[0] > 1 || c->kernel[0] > 1 || c->before[0] > 0 || c->dilation[2] > 1)
+    if (c->in[0] > 1 || c->out[0] > 1 || c->kernel[0] > 1 || c->before[0] > 0 || c->dilation[2] > 1)
         return false;
     const size_t line = extent(c, 2);
     return c->positions <= POSITIONS &&

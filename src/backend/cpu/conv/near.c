@@ -95,7 +95,8 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
     if (s->cout > info_of(p)->channels || s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 ||
         s->k == 0 || s->batch * s->positions == 0 || (is_long && !takt_conv_near_is_thin(s)))
         return false;
-    if (s->in[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 || s->out[2] < COLUMNS_MIN)
+    if (s->in[0] > 1 || s->out[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 ||
+        s->out[2] < COLUMNS_MIN)
         return false;
     const size_t line = extent(s, 2, s->out[2]);
     const size_t room = takt_conv_near_is_thin(s) ? 2 : 1;
@@ -364,7 +365,9 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_conv_dx)
         f->shape = shape_of_dx(&f->shape);
-    p->step->kernel = NULL; /* instead of the product's */
+    else if (takt_conv_is_pointwise(&f->shape))
+        f->shape.k_row = f->shape.k; /* rows of x, as the product reads them */
+    p->step->kernel = NULL;          /* instead of the product's */
     f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
     const takt_conv_shape *s = &f->shape;
     f->is_planar = planes != TAKT_NONE;

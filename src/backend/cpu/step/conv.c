@@ -308,13 +308,14 @@ static bool is_plain(takt_planner *p, const takt_conv_product *f)
 }
 
 /* One line with channels last, without holes, as frames of a sound are: a patch lies in x as it is,
- * or in a copy with its border, and begins a stride after the one before. */
+ * or in a copy with its border, and begins a stride after the one before. Not where zeros follow a
+ * patch: a sum that underflows to -0 is +0 with them, whichever step computes it. */
 static void find_frames(takt_conv_product *f)
 {
     const takt_conv_shape *c = &f->shape;
     f->row = c->x_at[2] * (f->is_direct ? 1 : c->stride[2]);
     if (f->is_direct || c->dtype != TAKT_F32 || !c->is_nhwc || c->groups != 1 || c->batch != 1 ||
-        c->out[2] == 0 || (c->dilation[2] != 1 && c->kernel[2] != 1))
+        c->out[2] == 0 || c->k_row != c->k || (c->dilation[2] != 1 && c->kernel[2] != 1))
         return;
     for (int i = 0; i < 2; i++)
         if (c->in[i] != 1 || c->kernel[i] != 1 || c->before[i] != 0 || c->out[i] != 1)
