@@ -115,6 +115,15 @@ static void refused(void)
                strstr(takt_last_error(ctx), "takt_generate_many alone") != NULL,
            "%s", takt_last_error(ctx));
     EXPECT_OK(ctx, takt_generate_many(g, &(takt_prompts){prompts, 2}, &few, put, &p, NULL));
+    /* The third is refused after two have left parts of their prompts, which are then freed. */
+    static char large[4 * 1024 + 1];
+    for (size_t i = 0; i + 1 < sizeof large; i++)
+        large[i] = i % 2 == 0 ? 'a' : ' ';
+    const char text[] = "a b c a b c a b c a b c a b c a b c a b c";
+    const char *const last[] = {text, text + 2, large};
+    EXPECT_STATUS(ctx, takt_generate_many(g, &(takt_prompts){last, 3}, &few, put, &p, NULL),
+                  TAKT_ERR_ARGUMENT);
+    EXPECT_OK(ctx, takt_generate_many(g, &(takt_prompts){last + 1, 1}, &few, put, &p, NULL));
     takt_generator_destroy(g);
     takt_ctx_destroy(ctx);
 }

@@ -304,6 +304,7 @@ static takt_status write_all(task *t)
             takt_writing_end(&r->w);
         }
         r->is_busy = false;
+        m->parts[i] = (takt_together_part){.count = 0}; /* a round that failed left some */
         takt_generator_reset(m->texts[i]);
     }
     return status;
