@@ -56,8 +56,7 @@ static void stops(void)
         EXPECT_OK(ctx, takt_generate(generator, "a b", &how, sink, &total, &got));
         EXPECT_EQ(got.tokens, 8);
         const int32_t id = 4;
-        takt_generator_cancel(generator); /* a call that reads tokens is next */
-        EXPECT_STATUS(ctx, takt_generator_read(generator, &id, 1), TAKT_ERR_CANCELLED);
+        takt_generator_cancel(generator); /* nor now */
         EXPECT_OK(ctx, takt_generator_read(generator, &id, 1));
     }
     takt_generator_cancel(NULL);

@@ -108,12 +108,11 @@ struct takt_generator {
     takt_plan *ahead_plan; /* of up to `ahead_rows` tokens, with the scores of all; or NULL */
     takt_session *ahead_session;
     size_t ahead_rows;
-    float *kept_scores; /* of a run whose output is used again; allocated when needed */
-    takt_many *many;    /* texts of takt_generate_many; NULL: only this one */
-    size_t ahead;       /* tokens after `position` that are in the state and in `history` */
-    /* takt_generator_cancel: the session that runs, or NULL; and whether the next one must not. */
-    takt_session *_Atomic running;
-    _Atomic bool is_cancelled;
+    float *kept_scores;      /* of a run whose output is used again; allocated when needed */
+    takt_many *many;         /* texts of takt_generate_many; NULL: only this one */
+    size_t ahead;            /* tokens after `position` that are in the state and in `history` */
+    _Atomic uint64_t calls;  /* twice those that ended; 1 more in one */
+    _Atomic uint64_t cancel; /* the value of `calls` in the call that is to end; 0: none */
 };
 
 /* takt_generator_open for the first of `rows` texts: one run can continue several. `pool`: as for
@@ -189,6 +188,9 @@ TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int
 bool takt_generator_accept(takt_generator *g, int32_t id);
 /* Forgets the remaining speculative tokens. */
 TAKT_MUST_USE takt_status takt_generator_settle(takt_generator *g);
+/* A call that takt_generator_cancel ends; false: it is within another one. And its end. */
+bool takt_generator_begin(takt_generator *g);
+takt_status takt_generator_end(takt_generator *g, bool begun, takt_status status);
 /* One run of a session over `count` tokens; scores of the last one, or of all, in order. */
 TAKT_MUST_USE takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t *ids,
                                              size_t count, bool wants_all);

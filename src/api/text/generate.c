@@ -67,6 +67,32 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
     return status;
 }
 
+/* ---- calls, which may be cancelled ---- */
+
+/* Calls are counted as a trainer counts its own, so that a cancel affects one call only. */
+bool takt_generator_begin(takt_generator *g)
+{
+    const uint64_t calls = atomic_load(&g->calls);
+    atomic_store(&g->calls, calls | 1);
+    return calls % 2 == 0;
+}
+
+takt_status takt_generator_end(takt_generator *g, bool begun, takt_status status)
+{
+    if (begun)
+        atomic_fetch_add(&g->calls, 1);
+    return status;
+}
+
+void takt_generator_cancel(takt_generator *g)
+{
+    const uint64_t calls = g != NULL ? atomic_load(&g->calls) : 0;
+    if (calls % 2 != 0)
+        atomic_store(&g->cancel, calls);
+}
+
+/* ---- a text ---- */
+
 static takt_status write_text(takt_writing *w, const char *prompt)
 {
     TAKT_TRY(takt_writing_prompt(w, prompt));
@@ -86,12 +112,12 @@ takt_status takt_generate(takt_generator *g, const char *prompt,
     TAKT_NEED(g->engine.ctx, sink);
     if (result != NULL)
         *result = (takt_generated){0};
-    atomic_store(&g->is_cancelled, false);
+    const bool begun = takt_generator_begin(g);
     takt_status status = takt_writing_begin(&w, g, options, sink, user);
     if (status == TAKT_OK)
         status = write_text(&w, prompt);
     if (result != NULL)
         *result = w.result;
     takt_writing_end(&w);
-    return status;
+    return takt_generator_end(g, begun, status);
 }

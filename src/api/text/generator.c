@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/model.h"
+#include "api/session/session.h"
 #include "api/text/engine.h"
 #include "base/mem.h"
 #include "base/options.h"
@@ -220,24 +221,12 @@ const float *takt_generator_scores(const takt_generator *g, size_t *count)
 
 /* ---- reading ---- */
 
-void takt_generator_cancel(takt_generator *g)
-{
-    takt_session *s = g != NULL ? atomic_load(&g->running) : NULL;
-    if (s != NULL)
-        takt_session_cancel(s);
-    else if (g != NULL)
-        atomic_store(&g->is_cancelled, true);
-}
-
-/* A run that takt_generator_cancel ends, or prevents if it came between two runs. */
 static takt_status run_session(takt_generator *g, takt_session *s)
 {
-    atomic_store(&g->running, s);
-    const bool is_cancelled = atomic_exchange(&g->is_cancelled, false);
-    const takt_status status =
-        is_cancelled ? takt_fail(g->engine.ctx, TAKT_E_CANCELLED, "the generator was told to stop")
-                     : takt_session_run(s);
-    atomic_store(&g->running, NULL);
+    s->outer_cancel = &g->cancel;
+    s->outer_run = atomic_load(&g->calls);
+    const takt_status status = takt_session_run(s);
+    s->outer_cancel = NULL;
     return status;
 }
 
@@ -270,7 +259,8 @@ takt_status takt_generator_run(takt_generator *g, takt_session *s, const int32_t
         status = run_session(g, s);
     const takt_tensor_view *out = status == TAKT_OK ? takt_session_output(s, 0) : NULL;
     if (out == NULL) {
-        if (status == TAKT_OK || takt_session_error(s)->status == status)
+        g->scores = NULL; /* they may be in an output that the run has begun to write */
+        if (takt_session_error(s)->status != TAKT_OK)
             g->engine.ctx->error = *takt_session_error(s);
         return status != TAKT_OK ? status : g->engine.ctx->error.status;
     }
@@ -316,9 +306,8 @@ takt_status takt_generator_check(const takt_generator *g, const int32_t *ids, si
     return TAKT_OK;
 }
 
-takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t count)
+static takt_status read_all(takt_generator *g, const int32_t *ids, size_t count)
 {
-    TAKT_NEED(NULL, g);
     if (g->is_rating || g->engine.session == NULL)
         TAKT_TRY(plan(g, false));
     if (g->engine.has_encoder && g->position == 0)
@@ -334,6 +323,13 @@ takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t co
     return TAKT_OK;
 }
 
+takt_status takt_generator_read(takt_generator *g, const int32_t *ids, size_t count)
+{
+    TAKT_NEED(NULL, g);
+    const bool begun = takt_generator_begin(g);
+    return takt_generator_end(g, begun, read_all(g, ids, count));
+}
+
 /* ---- probabilities of a text ---- */
 
 static double log_share(const float *scores, size_t count, int32_t id)
@@ -346,11 +342,9 @@ static double log_share(const float *scores, size_t count, int32_t id)
     return (double)scores[id] - most - log(sum);
 }
 
-takt_status takt_generator_rate_each(takt_generator *g, const int32_t *ids, size_t count,
-                                     takt_scores_fn *each, void *user)
+static takt_status rate_each(takt_generator *g, const int32_t *ids, size_t count,
+                             takt_scores_fn *each, void *user)
 {
-    TAKT_NEED(NULL, g);
-    TAKT_NEED(g->engine.ctx, each);
     if (g->engine.has_encoder)
         return takt_fail(g->engine.ctx, TAKT_E_GGUF_UNSUPPORTED,
                          "the model answers prompts: a text by itself has no probability");
@@ -371,6 +365,15 @@ takt_status takt_generator_rate_each(takt_generator *g, const int32_t *ids, size
         at += part;
     }
     return TAKT_OK;
+}
+
+takt_status takt_generator_rate_each(takt_generator *g, const int32_t *ids, size_t count,
+                                     takt_scores_fn *each, void *user)
+{
+    TAKT_NEED(NULL, g);
+    TAKT_NEED(g->engine.ctx, each);
+    const bool begun = takt_generator_begin(g);
+    return takt_generator_end(g, begun, rate_each(g, ids, count, each, user));
 }
 
 typedef struct rating {
