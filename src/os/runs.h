@@ -11,7 +11,7 @@
 
 enum {
     TAKT_RUN_LEAST = 64 << 10,       /* smaller blocks are the C library's */
-    TAKT_RUN_BLOCK = 16 << 10,       /* blocks begin at multiples of it */
+    TAKT_RUN_BLOCK = 4 << 10,        /* blocks begin at multiples of it */
     TAKT_RUN_BYTES = 8 << 20,        /* of a run */
     TAKT_RUN_BEGIN = TAKT_RUN_BYTES, /* a program with less in such blocks has no runs */
 };
