@@ -38,7 +38,10 @@ def case(name, graph, files, code=0, says=""):
 
 def counts(path):
     """How many items there are is enough to read a model; their values and lengths come later."""
-    corners.count += 3
+    corners.count += 4
+    run = takt("inspect", path, "-D", "s=1..3")
+    if run.returncode == 0 or "-D s=N" not in run.stdout + run.stderr:
+        fail("a sequence of a range", run.stdout + run.stderr)
     run = takt("inspect", path)
     if run.returncode == 0 or "-D s=N" not in run.stdout + run.stderr:
         fail("a sequence without a count", run.stdout + run.stderr)

@@ -162,11 +162,13 @@ def tables():
                  [tensor("one", [], I64, ints(1))])
     for split in ((2, 3, 2), (0, 7, 0), (6, 0, 1)):
         parts.same(s=split)
+    for split in ((2, 3, 1), (2, 3, 3)):
+        parts.refused("TAKT5016", s=split)
     empty = Case("Reshape", [node("Reshape", ["x", "s"], ["y"], allowzero=1)],
                  {"x": (F32, (0, 3, 4), ())}, {"s": (I64, (3,))})
     for shape in ((3, 4, 0), (0, 9, 2)):
         empty.same(s=shape)
-    empty.refused("TAKT5014", s=(3, 4, 1))
+    empty.refused("TAKT5016", s=(3, 4, 1))
 
 
 def elements():

@@ -101,14 +101,14 @@ static takt_status put_size(takt_session *s, takt_id node, uint32_t k, int64_t f
     const bool is_name =
         takt_dim_is_name(of->dims, of->nodes[node].attr[TAKT_LENGTH_NAMES].dims[k], &name) &&
         name < top->name_count;
+    const bool is_length = is_name && top->ranges[name].is_length;
     if (is_name && top->ranges[name].high < most)
         most = top->ranges[name].high;
-    if (found < 0 || found > most)
+    if (found < 0 || (is_length && found > most)) /* other sizes are compared: no bound helps */
         return fail_bound(s, n, k, found, most);
-    if (is_name && top->ranges[name].is_length &&
-        takt_plan_differs(top, names_of(s), name, found, node))
+    if (is_length && takt_plan_differs(top, names_of(s), name, found, node))
         return fail_differs(s, n, found, names_of(s)[name]);
-    if (is_name && top->ranges[name].is_length) {
+    if (is_length) {
         names_of(s)[name] = found;
         s->range->is_none[name] = found == 0;
     } else if (found != is) {

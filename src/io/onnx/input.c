@@ -21,10 +21,11 @@ int64_t takt_import_size(const takt_import *im, takt_span name)
         at += item.length;
         if (!takt_written_pair(item, &word, &value) || !takt_written_is(word, name))
             continue;
-        for (size_t i = 0; i < value.length && i < 18; i++)
-            if (value.at[i] >= '0' && value.at[i] <= '9')
-                size = size * 10 + (value.at[i] - '0');
-        return size;
+        for (size_t i = 0; i < value.length && size >= 0; i++) {
+            const bool is_digit = value.at[i] >= '0' && value.at[i] <= '9';
+            size = is_digit && i < 18 ? size * 10 + (value.at[i] - '0') : -1;
+        }
+        return size; /* a range is for the plan */
     }
     return -1;
 }

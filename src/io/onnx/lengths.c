@@ -267,6 +267,24 @@ takt_id takt_onnx_floordiv(takt_call *c, takt_id a, takt_id b)
     return takt_div(c->g, takt_sub(c->g, a, takt_onnx_modulo(c, a, b)), b);
 }
 
+/* Fails the run unless the sizes of the parts, `sum`, are the axis. Of a branch that is not taken
+ * they may be anything. */
+static takt_status demand_all(takt_call *c, takt_id x, int axis, takt_id sum)
+{
+    const takt_dim one = 1, size = takt_type_of(c->g, x)->dim[axis];
+    const takt_id own = takt_onnx_size(c, x, axis);
+    takt_id more = takt_sub(c->g, sum, own);
+    if (c->scope->has_gate)
+        more = takt_select(c->g, c->scope->gate, more, takt_scalar_i64(c->g, 0));
+    const takt_named_attr attrs[] = {{"names", takt_attr_shape(&size, 1)},
+                                     {"bounds", takt_attr_shape(&size, 1)},
+                                     {"tops", takt_attr_shape(&size, 1)}};
+    const takt_id is = takt_reshape(c->g, takt_add(c->g, own, more), &one, 1);
+    if (is != TAKT_NONE)
+        (void)takt_onnx_op1(c, &takt_op_length, is, 3, attrs);
+    return c->status;
+}
+
 takt_status takt_onnx_parts(takt_call *c, takt_id sizes, size_t count, takt_id *parts)
 {
     takt_graph *g = c->g;
@@ -291,5 +309,5 @@ takt_status takt_onnx_parts(takt_call *c, takt_id sizes, size_t count, takt_id *
         parts[i] = takt_onnx_gather(c, x, takt_add(g, at, from), axis);
         from = takt_add(g, from, takt_onnx_item(c, sizes, i));
     }
-    return c->status;
+    return c->status == TAKT_OK && takt_onnx_may_find(c) ? demand_all(c, x, axis, from) : c->status;
 }
