@@ -21,6 +21,8 @@
 #endif
 
 #if defined __linux__ && defined MADV_HUGEPAGE && !defined IS_SANITIZED
+#include <pthread.h>
+
 enum { BLOCKS = TAKT_RUN_BYTES / TAKT_RUN_BLOCK, HUGE_PAGE = 2 << 20 };
 
 typedef struct run {
@@ -34,7 +36,19 @@ static struct {
     takt_lock lock;
     run *first;
     size_t bytes; /* that takt_run_get counted */
+    bool is_held; /* across forks */
 } runs;
+
+/* A child of a fork has no thread that would give the lock back. */
+static void hold(void)
+{
+    takt_lock_take(&runs.lock);
+}
+
+static void release(void)
+{
+    takt_lock_give(&runs.lock);
+}
 
 /* The first of `count` free blocks; BLOCKS: there are none. */
 static size_t find(const run *r, size_t count)
@@ -97,6 +111,7 @@ static void drop_empty(void)
 void *takt_run_get(size_t size, size_t align)
 {
     takt_lock_take(&runs.lock);
+    runs.is_held = runs.is_held || pthread_atfork(hold, release, release) == 0;
     runs.bytes += size;
     void *block = runs.bytes <= TAKT_RUN_BEGIN || align > TAKT_RUN_BLOCK
                       ? NULL

@@ -1,10 +1,18 @@
 /* os_alloc.c - the C library's memory: alignment, sizes that do not fit, large pages for large
  * blocks. */
+#define _GNU_SOURCE /* for alarm() */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#ifdef __linux__
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 #include "os/os.h"
 #include "test.h"
@@ -120,8 +128,48 @@ static void middle_pages(void)
     for (size_t i = 0; i < 64; i++)
         a.put(a.user, blocks[i], size);
 }
+
+static atomic_bool is_over;
+
+static void *get_and_put(void *user)
+{
+    const takt_allocator a = takt_os_allocator();
+    static void *blocks[32];
+    (void)user;
+    for (size_t i = 0; !is_over; i = (i + 1) % 32) {
+        a.put(a.user, blocks[i], 300 << 10);
+        blocks[i] = a.get(a.user, 300 << 10, 64);
+    }
+    for (size_t i = 0; i < 32; i++)
+        a.put(a.user, blocks[i], 300 << 10);
+    return NULL;
+}
+
+/* A child has memory whatever another thread of the parent did when it was forked. */
+static void forked(void)
+{
+    pthread_t thread;
+    int bad = 0;
+    if (TEST_SANITIZED || !EXPECT(pthread_create(&thread, NULL, get_and_put, NULL) == 0))
+        return;
+    for (int i = 0; i < 20 && bad == 0; i++) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            const takt_allocator a = takt_os_allocator();
+            (void)alarm(20); /* ends a child that waits for ever */
+            a.put(a.user, a.get(a.user, 300 << 10, 64), 300 << 10);
+            _exit(0);
+        }
+        bad += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+    }
+    is_over = true;
+    (void)pthread_join(thread, NULL);
+    EXPECT(bad == 0, "a child got no memory");
+}
 #else
 static void middle_pages(void) {}
+static void forked(void) {}
 #endif
 
-TEST_MAIN(aligned, too_large, large_pages, middle, middle_pages)
+TEST_MAIN(aligned, too_large, large_pages, middle, middle_pages, forked)
