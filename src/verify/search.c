@@ -104,9 +104,11 @@ static takt_status take(takt_hunt *h, size_t case_index, const double *x, const 
     takt_search *s = h->s;
     s->x = takt_arena_copy(&s->arena, x, h->p->input_count * sizeof *x);
     s->y = takt_arena_copy(&s->arena, y, h->p->output_count * sizeof *y);
+    if (s->x == NULL || s->y == NULL) /* the bound stays, and the verdict */
+        return TAKT_ERR_MEMORY;
     s->case_index = case_index;
     s->verdict = TAKT_PROOF_REFUTED;
-    return s->x == NULL || s->y == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
+    return TAKT_OK;
 }
 
 /* The model itself decides whether x is a counterexample. */

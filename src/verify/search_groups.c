@@ -120,7 +120,8 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
         s->verdict = TAKT_PROOF_FOUND;
     else if (status == TAKT_OK)
         status = run_groups(&h);
-    if (status == TAKT_ERR_MEMORY && isfinite(s->bound)) {
+    /* Above 0 it is a bound of what was proved, and says nothing about the rest. */
+    if (status == TAKT_ERR_MEMORY && isfinite(s->bound) && s->bound <= 0) {
         ctx->error = before;
         s->is_short = true;
         blame(&h);
