@@ -54,7 +54,8 @@ void takt_branch_find(const takt_region *r, size_t row, takt_branch *b)
 
 double takt_branch_beta(const takt_candidate *c, int side)
 {
-    return fmax(c->pull, 0) * (side == 0 ? c->slope : 1 - c->slope);
+    /* A leaky relu that falls below 0 has negative slopes; multipliers must not be negative. */
+    return fmax(c->pull, 0) * fmax(side == 0 ? c->slope : 1 - c->slope, 0);
 }
 
 /* How much the bound of one half is better than that of the part. */
@@ -91,7 +92,7 @@ void takt_branch_choose(takt_hunt *h, takt_job *j, const takt_goal *goal, const 
     for (size_t i = 0; i < b->count && !goal->is_proved; i++) {
         const takt_candidate *c = &b->at[i];
         double score = 0;
-        if (b->count > 1 && x->side_count < TAKT_ALPHA_SIDES)
+        if (b->count > 1 && x->side_count < TAKT_ALPHA_SIDES && !takt_hunt_is_late(h))
             score = (gain_of(h, j, goal, c, thread, 0) + least) *
                     (gain_of(h, j, goal, c, thread, 1) + least);
         if (!(score > most))
