@@ -37,7 +37,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_set_cache(takt_profile *profile,
 TAKT_API TAKT_MUST_USE takt_status takt_profile_model_cache(const takt_profile *profile,
                                                             takt_cache_use *use);
 
-/** The same for a case of a benchmark; its JSON has it as `results.cache`. */
+/** The same for a case of a benchmark; its JSON has it as `results.cache`.
+ *
+ *  @return what takt_profile_set_cache returns; TAKT_ERR_ARGUMENT if there is no such case */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_set_cache(takt_bench *bench, size_t index,
                                                         const takt_cache_use *use);
 /** The simple model of a case; TAKT_ERR_ARGUMENT if its steps were not profiled, or without

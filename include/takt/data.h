@@ -58,6 +58,7 @@ TAKT_API void takt_data_destroy(takt_data *data);
 
 /** Samples. */
 TAKT_API uint64_t takt_data_count(const takt_data *data);
+/** Fields of a sample. */
 TAKT_API size_t takt_data_field_count(const takt_data *data);
 /** dims[0] counts the samples. NULL beyond the last. Valid as long as the data set. */
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
@@ -69,7 +70,10 @@ TAKT_API int64_t takt_data_classes(const takt_data *data);
 TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position);
 /** Copies samples `rows[0 … count)` of a field to `to`, whose first dimension is `count`; the
  *  others must hold as many elements as the field's sample. Converts to the element type of
- *  `to`. */
+ *  `to`.
+ *
+ *  @return TAKT_ERR_NOT_FOUND for another field, TAKT_ERR_FORMAT for a view of another size,
+ *  TAKT_ERR_ARGUMENT for a sample that does not exist */
 TAKT_API TAKT_MUST_USE takt_status takt_data_take(const takt_data *data, const char *field,
                                                   const uint64_t *rows, size_t count,
                                                   const takt_tensor_view *to);
@@ -89,7 +93,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *
                                                      const takt_augment_key *key,
                                                      const uint64_t *rows, size_t count,
                                                      const takt_tensor_view *x);
-/** The value of mixup in "flip=0.5,mixup=0.2", for takt_data_mixup; 0: none. */
+/** The value of mixup in "flip=0.5,mixup=0.2", for takt_data_mixup; 0: none.
+ *
+ *  @return what takt_data_augment returns for such a text; `*alpha` is then unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_mixup_alpha(takt_ctx *ctx, const char *how, double *alpha);
 
 typedef struct takt_mixup {
@@ -100,12 +106,17 @@ typedef struct takt_mixup {
 
 /** Mixup (H. Zhang et al., 2018): the sample that each of `rows` is mixed with, and its own share,
  *  drawn from Beta(alpha, alpha). Both depend only on the key and on rows[i]. The caller takes and
- *  augments both samples, and mixes them and their targets with takt_view_mix. */
+ *  augments both samples, and mixes them and their targets with takt_view_mix.
+ *
+ *  @return TAKT_ERR_ARGUMENT if there are no samples or alpha is out of range; nothing is then
+ *  written */
 TAKT_API TAKT_MUST_USE takt_status takt_data_mixup(takt_ctx *ctx, const takt_mixup *mixup,
                                                    const uint64_t *rows, size_t count,
                                                    uint64_t *others, double *shares);
 /** x[i] = shares[i] * x[i] + (1 - shares[i]) * other[i] for every i below `count`, along the first
- *  axis of two f32 views of one shape. */
+ *  axis of two f32 views of one shape.
+ *
+ *  @return TAKT_ERR_ARGUMENT for other views; nothing is then written */
 TAKT_API TAKT_MUST_USE takt_status takt_view_mix(takt_ctx *ctx, const double *shares, size_t count,
                                                  const takt_tensor_view *x,
                                                  const takt_tensor_view *other);
@@ -116,7 +127,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_data_take_soft(const takt_data *data, co
                                                        const uint64_t *rows, size_t count,
                                                        const takt_tensor_view *to);
 /** SHA-256 of the samples in use and of how they are read, in hexadecimal: whether two data sets
- *  are the same. It covers checksums of the bytes, and does not protect against forgery. */
+ *  are the same. It covers checksums of the bytes, and does not protect against forgery.
+ *
+ *  @return TAKT_ERR_ARGUMENT without a data set or text, otherwise TAKT_OK */
 TAKT_API TAKT_MUST_USE takt_status takt_data_digest(const takt_data *data,
                                                     char text[TAKT_DIGEST_TEXT]);
 /** Samples, types, classes, mean and deviation: `takt data`. */

@@ -33,9 +33,16 @@ typedef struct takt_op_call {
 } takt_op_call;
 
 /** Runs it. Buffers may be slices, and outputs may overlap inputs. May be called concurrently on
- *  one context. */
+ *  one context.
+ *
+ *  @return TAKT_ERR_NOT_FOUND if there is no such operation, TAKT_ERR_ARGUMENT for attributes that
+ *  it does not have, TAKT_ERR_SHAPE for types or shapes that do not fit, TAKT_ERR_RANGE for values
+ *  that it does not allow, TAKT_ERR_MEMORY. After a failure in the run the outputs are undefined,
+ *  after any other they are unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_op_run(takt_ctx *ctx, const takt_op_call *call);
-/** The operation einsum: "ij,jk->ik". */
+/** The operation einsum: "ij,jk->ik".
+ *
+ *  @return what takt_op_run returns */
 TAKT_API TAKT_MUST_USE takt_status takt_einsum(takt_ctx *ctx, const char *equation,
                                                const takt_tensor_view *in, size_t in_count,
                                                const takt_tensor_view *out);

@@ -60,7 +60,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_matcher_mask(takt_matcher *matcher, uint
  *
  *  @return TAKT_ERR_RANGE (3774) if it may not come here: then nothing has changed */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_accept(takt_matcher *matcher, int32_t id);
-/** The same by bytes. */
+/** The same by bytes.
+ *
+ *  @return what takt_matcher_accept returns, TAKT_ERR_LIMIT (3773) as takt_matcher_mask, or
+ *  TAKT_ERR_ARGUMENT for more bytes than the longest token has: nothing has changed then */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_accept_bytes(takt_matcher *matcher,
                                                              const char *bytes, size_t length);
 /** Whether the text may end here. */

@@ -50,6 +50,7 @@ typedef struct takt_load {
 TAKT_API TAKT_MUST_USE takt_status takt_sessions_load(takt_session *const *sessions, size_t count,
                                                       const takt_scenario_options *options,
                                                       takt_load *load);
+/** Frees its times; accepts a zeroed one. */
 TAKT_API void takt_load_free(takt_ctx *ctx, takt_load *load);
 
 enum { TAKT_PEAK_TRIES = 16 };
@@ -65,7 +66,10 @@ typedef struct takt_peak {
 } takt_peak;
 
 /** Finds it by bisection, within 95 % of what the sessions can do offline. `load` is that of the
- *  best rate, or of the lowest one tried. */
+ *  best rate, or of the lowest one tried.
+ *
+ *  @return what takt_sessions_load returns; TAKT_ERR_ARGUMENT for an SLO without a limit. `load` is
+ *  to be freed in any case */
 TAKT_API TAKT_MUST_USE takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
                                                       const takt_scenario_options *options,
                                                       takt_slo slo, takt_peak *peak,

@@ -65,7 +65,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_relation_read(const takt_model *model, c
                                                       const char *name, const char *text,
                                                       size_t length, takt_tensor_view *view);
 
-/** The same from a file. */
+/** The same from a file.
+ *
+ *  @return what takt_relation_read returns; TAKT_ERR_IO. On failure `view->data` is NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_load(const takt_model *model, const char *relation,
                                                       const char *path, takt_tensor_view *view);
 
@@ -78,11 +80,14 @@ typedef struct takt_tuples {
 } takt_tuples;
 
 /** What a relation's tensor holds: tuples whose truth is not 0, or whose length is finite.
- *  @param view  the tensor, dense, such as takt_session_output gives it */
+ *  @param view  the tensor, dense, such as takt_session_output gives it
+ *  @return TAKT_ERR_NOT_FOUND for another relation, TAKT_ERR_ARGUMENT for a view that is not its
+ *  tensor, TAKT_ERR_MEMORY: there are then no tuples */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_tuples(const takt_model *model,
                                                         const char *relation,
                                                         const takt_tensor_view *view,
                                                         takt_tuples *tuples);
+/** Accepts tuples without memory. */
 TAKT_API void takt_tuples_free(takt_ctx *ctx, takt_tuples *tuples);
 
 /** Writes the names of the values that show which tuples break the constraints of a model, "a,b,c",
@@ -93,7 +98,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_constraint_outputs(const takt_model *mod
 /** The first tuples of a constraint's outermost `forall` whose truth is below 0.5. There are none
  *  if it does not begin with `forall`, or under `probability`.
  *  @param session  has run with the outputs of takt_constraint_outputs
- *  @param limit    of tuples; 0: all */
+ *  @param limit    of tuples; 0: all
+ *  @return TAKT_ERR_NOT_FOUND for another constraint, TAKT_ERR_ARGUMENT if the session does not
+ *  have these outputs, TAKT_ERR_MEMORY: there are then no tuples */
 TAKT_API TAKT_MUST_USE takt_status takt_constraint_broken(const takt_model *model,
                                                           const char *constraint,
                                                           takt_session *session, size_t limit,
@@ -107,7 +114,10 @@ typedef struct takt_query_options {
 } takt_query_options;
 
 /** Which relation a query is about: "ancestor(ann, x)" is about ancestor. `name` has room for
- *  `size` bytes. */
+ *  `size` bytes.
+ *
+ *  @return TAKT_ERR_SYNTAX for a text that is not a query, TAKT_ERR_NOT_FOUND if the model has no
+ *  such relation */
 TAKT_API TAKT_MUST_USE takt_status takt_query_relation(const takt_model *model,
                                                        const char *question, char *name,
                                                        size_t size);
@@ -147,14 +157,17 @@ TAKT_API TAKT_MUST_USE takt_status takt_fact_outputs(const takt_model *model, co
  *          many ways to derive the fact */
 TAKT_API TAKT_MUST_USE takt_status takt_fact_prove(const takt_model *model, const char *fact,
                                                    takt_session *session, takt_derivation **proof);
+/** Steps of the proof; 0 without one. */
 TAKT_API size_t takt_derivation_step_count(const takt_derivation *proof);
 /** Step 0 is the fact. TAKT_ERR_NOT_FOUND beyond the last. What the step points to lives as long as
  *  the proof. */
 TAKT_API TAKT_MUST_USE takt_status takt_derivation_at(const takt_derivation *proof, size_t index,
                                                       takt_derivation_step *step);
+/** Writes it as a tree, or as JSON. */
 TAKT_API TAKT_MUST_USE takt_status takt_derivation_write(const takt_derivation *proof,
                                                          takt_format format, takt_sink_fn *sink,
                                                          void *user);
+/** Accepts NULL. */
 TAKT_API void takt_derivation_free(takt_derivation *proof);
 /** Why a fact does not hold: for every rule, and every side of an `or` in it, the first literal
  *  that fails, with the first values for which those before it hold. */

@@ -211,9 +211,12 @@ typedef struct takt_bench_case {
     void *keep_user;
 } takt_bench_case;
 
-/** Memory is counted from here on: create it before the model is loaded. */
+/** Memory is counted from here on: create it before the model is loaded.
+ *
+ *  @return TAKT_ERR_MEMORY, TAKT_ERR_ARGUMENT: `*bench` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_create(takt_ctx *ctx, const takt_bench_info *info,
                                                      takt_bench **bench);
+/** Accepts NULL. */
 TAKT_API void takt_bench_destroy(takt_bench *bench);
 /** Measures a session whose inputs are bound. If a run fails, what was measured is kept, marked
  *  incomplete. Nothing else may use the context meanwhile, because allocations are counted. */
@@ -223,23 +226,33 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_add(takt_bench *bench, takt_sessio
 TAKT_API void takt_bench_expect(takt_bench *bench, size_t cases);
 /** Marks all later output incomplete, or removes this mark. */
 TAKT_API void takt_bench_set_incomplete(takt_bench *bench, bool is_incomplete);
-/** Reads what takt_bench_write wrote as JSON or HTML; also a file that has only the seeds' keys. */
+/** Reads what takt_bench_write wrote as JSON or HTML; also a file that has only the seeds' keys.
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with the place, TAKT_ERR_MEMORY: `*bench` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_load(takt_ctx *ctx, const char *path,
                                                    takt_bench **bench);
+/** Writes all cases in this format. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_write(const takt_bench *bench,
                                                     takt_bench_format format, takt_sink_fn *sink,
                                                     void *user);
+/** Cases measured so far. */
 TAKT_API size_t takt_bench_count(const takt_bench *bench);
 /** The times of a case, or NULL beyond the last. Valid as long as the bench. */
 TAKT_API const takt_timing *takt_bench_timing(const takt_bench *bench, size_t index);
 /** "" if the file did not say. */
 TAKT_API const char *takt_bench_fingerprint(const takt_bench *bench);
+/** When it was measured, as takt_bench_info.timestamp has it; "" if the file did not say. */
 TAKT_API const char *takt_bench_time(const takt_bench *bench);
 
 /** Adds what another process measured with the same settings: times are pooled, and how the
- *  processes differ is kept, as `results.processes`. */
+ *  processes differ is kept, as `results.processes`.
+ *
+ *  @return TAKT_ERR_REQUIREMENT if their cases differ, TAKT_ERR_MEMORY: cases before the one that
+ *  failed are then pooled */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_absorb(takt_bench *bench, const takt_bench *other);
-/** Events per run of a case, such as instructions. `source`: "measured" or "simulated". */
+/** Events per run of a case, such as instructions. `source`: "measured" or "simulated".
+ *
+ *  @return TAKT_ERR_ARGUMENT if there is no such case, TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_set_counter(takt_bench *bench, size_t index,
                                                           const char *event, double per_run,
                                                           const char *source);

@@ -85,7 +85,9 @@ TAKT_API size_t takt_name_write(const char *name, char *to, size_t size);
 TAKT_API TAKT_MUST_USE takt_status takt_model_load(takt_ctx *ctx, const char *path,
                                                    const takt_load_options *options,
                                                    takt_model **model);
-/** The same from memory, which is borrowed for the call only; `name` is for messages. */
+/** The same from memory, which is borrowed for the call only; `name` is for messages.
+ *
+ *  @return what takt_model_load returns */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const char *name,
                                                           const void *bytes, size_t length,
                                                           const takt_load_options *options,
@@ -141,12 +143,18 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_sized(const takt_model *model, con
 /** A decoder whose cache is state: every input that an output appends rows to (past_key_values and
  *  present, as exporters write them) becomes a state with room for `room` rows, which runs write
  *  in place, and the output is gone. How many rows are in use follows from the size of another
- *  input, such as an attention mask, or is counted in a state of its own. */
+ *  input, such as an attention mask, or is counted in a state of its own.
+ *
+ *  @return TAKT_ERR_ARGUMENT if the model has no such cache, or for a room below 1: `*grown` is
+ *  then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_model_grow(const takt_model *model, int64_t room,
                                                    takt_model **grown);
 /** A model of one sample as a model of any number of them: all inputs and outputs, and states that
  *  depend on inputs, get a leading dimension called `dim`. Every sample has the bits that it has
- *  alone. */
+ *  alone.
+ *
+ *  @return TAKT_ERR_UNSUPPORTED if an operation mixes samples, TAKT_ERR_ARGUMENT if the name is in
+ *  use, TAKT_ERR_SHAPE if a value has no room for another dimension: `*batched` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_model_batch(const takt_model *model, const char *dim,
                                                     takt_model **batched);
 

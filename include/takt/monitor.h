@@ -68,6 +68,7 @@ typedef struct takt_profile_results {
 TAKT_API TAKT_MUST_USE takt_status takt_profile_start(takt_ctx *ctx);
 /** No run may be in progress. TAKT_ERR_STATE if it was not started. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_stop(takt_ctx *ctx, takt_profile_results *results);
+/** Frees rows and events; accepts zeroed results. */
 TAKT_API void takt_profile_results_free(takt_ctx *ctx, takt_profile_results *results);
 /** TAKT_PROFILE_TRACE is for Perfetto, TAKT_PROFILE_FOLDED for flame graphs, any other view the
  *  table. */
@@ -79,7 +80,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_results_print(takt_ctx *ctx,
 
 typedef takt_status takt_timed_fn(void *arg);
 /** Calls `fn(arg)` and returns its status. Between start and stop the call is recorded in the table
- *  and the trace under `name`, truncated to 39 bytes. Any thread. */
+ *  and the trace under `name`, truncated to 39 bytes. Any thread. TAKT_ERR_ARGUMENT without a name
+ *  or a function. */
 TAKT_API TAKT_MUST_USE takt_status takt_timed(takt_ctx *ctx, const char *name, takt_timed_fn *fn,
                                               void *arg);
 
@@ -131,7 +133,9 @@ TAKT_API bool takt_monitor_get(const takt_monitor *monitor, size_t index, takt_m
 /** Why there is no hit rate; "" if there is one, or none was requested. */
 TAKT_API const char *takt_monitor_cache_reason(const takt_monitor *monitor);
 /** Writes all samples and the totals: JSON (.json), a page (.html) or a table (any other
- *  ending). */
+ *  ending).
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_MEMORY: the old file then stays */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_report(const takt_monitor *monitor,
                                                        const char *path);
 

@@ -34,7 +34,10 @@ typedef struct takt_op_def {
     void *user; /**< borrowed until the context and all its sessions are gone */
 } takt_op_def;
 
-/** Plans made from now on use it. Registering a name again replaces its function. */
+/** Plans made from now on use it. Registering a name again replaces its function.
+ *
+ *  @return TAKT_ERR_ARGUMENT without a name or a function, TAKT_ERR_MEMORY: nothing is then
+ *  registered */
 TAKT_API TAKT_MUST_USE takt_status takt_register_op(takt_ctx *ctx, const takt_op_def *def);
 
 #ifdef __cplusplus

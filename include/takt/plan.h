@@ -188,10 +188,13 @@ TAKT_API TAKT_MUST_USE takt_status takt_opts_level(takt_plan_options *options, i
  *  machine lacks is refused when the plan is made. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd(takt_plan_options *options, takt_family family,
                                                   const char *cap);
-/** "MC,KC,NC" into the options' cache: rows, depth and columns of a block; 0: the default. */
+/** "MC,KC,NC" into the options' cache: rows, depth and columns of a block; 0: the default.
+ *
+ *  @return TAKT_ERR_ARGUMENT for any other text; the options are then unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_tile(takt_ctx *ctx, takt_plan_options *options,
                                                   const char *text);
-/** The same from text: "gemm=avx2,conv=off,map=on". The context's error explains mistakes. */
+/** The same from text: "gemm=avx2,conv=off,map=on". The context's error explains mistakes:
+ *  TAKT_ERR_NOT_FOUND, TAKT_ERR_ARGUMENT; words before the mistake have been set. */
 TAKT_API TAKT_MUST_USE takt_status takt_opts_simd_words(takt_ctx *ctx, takt_plan_options *options,
                                                         const char *words);
 
@@ -253,7 +256,12 @@ typedef struct takt_plan_info {
 } takt_plan_info;
 
 /** Compiles for concrete sizes, or for the top of ranges; sessions then accept every size inside
- *  them (docs/sizes.md). The model may be destroyed afterwards. */
+ *  them (docs/sizes.md). The model may be destroyed afterwards.
+ *
+ *  @return TAKT_ERR_SHAPE for sizes that break a rule of the model, TAKT_ERR_UNSUPPORTED with the
+ *  step that no kernel can do, TAKT_ERR_LIMIT for a plan above the memory limit,
+ *  TAKT_ERR_REQUIREMENT, TAKT_ERR_DEVICE, TAKT_ERR_ARGUMENT for an option, TAKT_ERR_MEMORY: `*plan`
+ *  is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_create(const takt_model *model,
                                                     const takt_plan_options *options,
                                                     takt_plan **plan);
@@ -266,7 +274,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_plan_take(takt_model *model,
                                                   takt_plan **plan);
 /** takt_plan_create through the context's cache: an earlier plan for an equal model, with equal
  *  sizes and options, is reused. Release it with takt_plan_destroy. The cache keeps a bounded
- *  number of plans, and always those in use; takt_ctx_trim empties it. */
+ *  number of plans, and always those in use; takt_ctx_trim empties it.
+ *
+ *  @return what takt_plan_create returns; TAKT_ERR_SHAPE if `static_shapes` is set and the cache
+ *  has no such plan */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
                                                  const takt_plan_options *options,
                                                  takt_plan **plan);
@@ -279,6 +290,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_backend_list(takt_ctx *ctx, takt_format 
 TAKT_API void takt_plan_backend(const takt_plan *plan, char *text, size_t size);
 /** Accepts NULL. Sessions made from the plan stay valid. */
 TAKT_API void takt_plan_destroy(takt_plan *plan);
+/** Fills `*info`; unchanged without a plan. */
 TAKT_API void takt_plan_query(const takt_plan *plan, takt_plan_info *info);
 
 #ifdef __cplusplus

@@ -29,7 +29,9 @@ TAKT_API const char *takt_bench_grade(const takt_bench *bench);
 /** A case of one result and one of another, which were measured separately. Processes differ: each
  *  process in a result (takt_bench_absorb) counts as one figure; a single process is given a
  *  tolerance of 1 %, or 2 % on a busy machine, on top of the spread of its times. Differences below
- *  `detectable` get no verdict. `margin` 0: 0.01. */
+ *  `detectable` get no verdict. `margin` 0: 0.01.
+ *
+ *  @return TAKT_ERR_ARGUMENT if there is no such case, or it has too few times */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_compare(const takt_bench *a, size_t a_index,
                                                       const takt_bench *b, size_t b_index,
                                                       double margin, takt_comparison *comparison);

@@ -82,6 +82,7 @@ typedef struct takt_server_memory {
     int64_t page_tokens;      /**< tokens that a page holds */
     uint64_t arena;           /**< bytes for activations, which all texts share */
 } takt_server_memory;
+/** Fills `*memory`; zeros without a language model. */
 TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
 /** What a server would have for a language model, without a draft: no weight is read, and nothing
  *  stays allocated. The figures are those of takt_server_query.
@@ -91,8 +92,12 @@ TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *m
 TAKT_API TAKT_MUST_USE takt_status takt_server_plan(takt_ctx *ctx, const char *path,
                                                     const takt_server_options *options,
                                                     takt_server_memory *memory);
+/** The port that it listens on: the one that the system chose if the options said 0. */
 TAKT_API int takt_server_port(const takt_server *server);
-/** Answers requests until takt_server_stop; requests already accepted are still answered. */
+/** Answers requests until takt_server_stop; requests already accepted are still answered.
+ *
+ *  @return TAKT_ERR_IO if a socket or thread fails or prompt caches cannot be written; the server
+ *  can then be destroyed */
 TAKT_API TAKT_MUST_USE takt_status takt_server_run(takt_server *server);
 /** Ends takt_server_run. May be called by any thread and by signal handlers. */
 TAKT_API void takt_server_stop(takt_server *server);

@@ -24,7 +24,10 @@ typedef struct takt_session takt_session;
 typedef struct takt_pool takt_pool;
 
 /** Threads that sessions share. A session that finds them busy runs single-threaded; bits do not
- *  change. */
+ *  change.
+ *
+ *  @return TAKT_ERR_ARGUMENT for a negative number or one beyond the limit, TAKT_ERR_MEMORY:
+ *  `*pool` is then NULL. Where the system refuses threads the pool has fewer */
 TAKT_API TAKT_MUST_USE takt_status takt_pool_open(takt_ctx *ctx, int threads, takt_pool **pool);
 /** Accepts NULL. Its sessions must be destroyed first. */
 TAKT_API void takt_pool_close(takt_pool *pool);
@@ -87,7 +90,10 @@ TAKT_API uint64_t takt_session_held(const takt_session *session);
  *  must be the one that runs the session. takt_session_error has the reason for a refusal. */
 TAKT_API TAKT_MUST_USE takt_status takt_set_affinity(takt_session *session, int worker, int core);
 /** Restricts the calling thread, and threads that it starts from now on, to the processors of
- *  `mask`: hexadecimal, bit 0 is processor 0 ("0x5": 0 and 2). Later plans use as many threads. */
+ *  `mask`: hexadecimal, bit 0 is processor 0 ("0x5": 0 and 2). Later plans use as many threads.
+ *
+ *  @return TAKT_ERR_ARGUMENT for a text that is not a mask, or if no processor is left; nothing has
+ *  changed then */
 TAKT_API TAKT_MUST_USE takt_status takt_cpu_mask(takt_ctx *ctx, const char *mask);
 /** The pages that the arena got, and why not those that were requested; "" if it got those. */
 TAKT_API takt_huge_pages takt_session_huge_pages(const takt_session *session, const char **reason);
@@ -179,20 +185,30 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_state(const takt_session *sessio
  *  receives type and shape instead. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_get(takt_session *session, const char *name,
                                                           takt_tensor_view *view);
-/** Copies `view` to a state: the next run begins with it. */
+/** Copies `view` to a state: the next run begins with it.
+ *
+ *  @return TAKT_ERR_NOT_FOUND for another name, TAKT_ERR_ARGUMENT for another type or shape or a
+ *  view without data, TAKT_ERR_DEVICE if a device refuses: the state is then unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_put(takt_session *session, const char *name,
                                                           const takt_tensor_view *view);
 /** Writes all states to a file, replacing it: .npz, .npy, the parts of a .index.json, or, for any
- *  other ending, safetensors. */
+ *  other ending, safetensors.
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT or TAKT_ERR_SHAPE for a type that the format does not have,
+ *  TAKT_ERR_MEMORY: the old file then stays */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_save(takt_session *session, const char *path);
 /** Reads all states from such a file. Each must be there with its type and shape; other names are
  *  ignored. On failure the state is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_load(takt_session *session, const char *path);
-/** Another session of the same plan, with the same state, and nothing bound. */
+/** Another session of the same plan, with the same state, and nothing bound.
+ *
+ *  @return what takt_session_create returns */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);
 /** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and,
- *  if every input has data, one run whose effect on the state is undone. */
+ *  if every input has data, one run whose effect on the state is undone.
+ *
+ *  @return what takt_session_run returns; the state is as before */
 TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
 /** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
  *  plan was made from: a plan keeps only the weights that it needs, so the model must be passed

@@ -19,7 +19,10 @@ extern "C" {
  *  result other than TAKT_OK stops reading and is returned. */
 typedef takt_status takt_setting_fn(void *user, const char *key, const char *value);
 
-/** Reads a JSON object whose values are strings, numbers, booleans or lists of these. */
+/** Reads a JSON object whose values are strings, numbers, booleans or lists of these.
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with the place, or what `each` returned; settings before
+ *  that were passed on */
 TAKT_API TAKT_MUST_USE takt_status takt_settings_read(takt_ctx *ctx, const char *path,
                                                       takt_setting_fn *each, void *user);
 

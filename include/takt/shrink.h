@@ -288,14 +288,19 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_distill(const takt_model *student,
                                                       const takt_distill_options *options,
                                                       takt_model **both);
 /** Weights and states by name, where both models have them in the same size. Plans made from `to`
- *  before keep theirs. */
+ *  before keep theirs.
+ *
+ *  @return TAKT_ERR_NOT_FOUND if they have none in common: `to` is then unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_model_copy_weights(takt_model *to, const takt_model *from);
 
 /* ---- single arrays ---- */
 
 /** What `bits` bits make of `w`: every element rounded to a grid that spans all of them, as f32.
  *  Symmetric grids have zero in their middle, others where it fits best. Both are dense f32 of one
- *  shape and may be the same; 2 to 16 bits. */
+ *  shape and may be the same; 2 to 16 bits.
+ *
+ *  @return TAKT_ERR_ARGUMENT for other bits or views, or an element that is not finite; nothing is
+ *  then written */
 TAKT_API TAKT_MUST_USE takt_status takt_fake_quantize(takt_ctx *ctx, const takt_tensor_view *w,
                                                       int bits, bool symmetric,
                                                       const takt_tensor_view *out);

@@ -46,7 +46,10 @@ typedef struct takt_system_rates {
     bool from_file;
 } takt_system_rates;
 
-/** Measured with a file beneath `folder`, in about a second; stored in `path` like ceilings. */
+/** Measured with a file beneath `folder`, in about a second; stored in `path` like ceilings.
+ *
+ *  @return TAKT_ERR_MEMORY; what cannot be measured is 0, with its reason. A `path` that cannot be
+ *  written is only logged */
 TAKT_API TAKT_MUST_USE takt_status takt_system_rates_get(takt_ctx *ctx, const char *folder,
                                                          const char *path, bool again,
                                                          takt_system_rates *rates);

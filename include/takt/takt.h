@@ -18,9 +18,11 @@
  *  in use, such as cancels, say so. takt_last_error has the last failure of all threads of a
  *  context; a session keeps its own.
  *
- *  Failures: what a failed call would have created is NULL, what it was given can still be used and
- *  destroyed. A session's state is as before the run, unless a device lost it (TAKT_E_STATE_LOST);
- *  its outputs are undefined.
+ *  Failures: comments name those of a function. Besides, a NULL that it does not accept is
+ *  TAKT_ERR_ARGUMENT, memory that is short TAKT_ERR_MEMORY, and a sink that refuses what is written
+ *  TAKT_ERR_IO. What a failed call would have created is NULL, what it was given can still be used
+ *  and destroyed. A session's state is as before the run, unless a device lost it
+ *  (TAKT_E_STATE_LOST); its outputs are undefined.
  *
  *  The functions of these headers are in a library of their own, libtakt-measure, which a program
  *  that only runs models does not need: report.h, measure.h, results.h, load.h, counters.h,

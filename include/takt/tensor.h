@@ -64,6 +64,7 @@ typedef struct takt_tensor_view {
 TAKT_API const char *takt_dtype_name(takt_dtype dtype);
 /** TAKT_DTYPE_COUNT if there is no such type. */
 TAKT_API takt_dtype takt_dtype_find(const char *name);
+/** Bits of an element; 0 beyond the list. */
 TAKT_API int takt_dtype_bits(takt_dtype dtype);
 
 #ifdef __cplusplus

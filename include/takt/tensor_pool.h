@@ -26,7 +26,9 @@ typedef struct takt_tensor_pool_info {
     uint64_t lent_bytes;   /**< of tensors held by the caller */
 } takt_tensor_pool_info;
 
-/** At most `limit` bytes stay idle in the pool; beyond that the oldest are freed first. */
+/** At most `limit` bytes stay idle in the pool; beyond that the oldest are freed first.
+ *
+ *  @return TAKT_ERR_MEMORY: `*pool` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_tensor_pool_create(takt_ctx *ctx, uint64_t limit,
                                                            takt_tensor_pool **pool);
 /** Accepts NULL. All tensors must have been released. */
@@ -40,6 +42,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_tensor_pool_acquire(takt_tensor_pool *po
 TAKT_API void takt_tensor_pool_release(takt_tensor_pool *pool, takt_tensor_view *view);
 /** Frees the idle tensors and returns their bytes. takt_ctx_trim does this for every pool. */
 TAKT_API uint64_t takt_tensor_pool_clear(takt_tensor_pool *pool);
+/** Fills `*info`. */
 TAKT_API void takt_tensor_pool_query(const takt_tensor_pool *pool, takt_tensor_pool_info *info);
 
 #ifdef __cplusplus

@@ -118,7 +118,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator
  *  0: reading ends. */
 typedef int takt_scores_fn(void *user, size_t index, const float *scores, size_t count);
 /** Reads tokens as takt_generator_rate does, and passes the scores after each but the last to
- *  `each`, in order. */
+ *  `each`, in order.
+ *
+ *  @return what takt_generator_rate returns; TAKT_OK if `each` ended it */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate_each(takt_generator *generator,
                                                             const int32_t *ids, size_t count,
                                                             takt_scores_fn *each, void *user);
@@ -262,12 +264,19 @@ TAKT_API TAKT_MUST_USE takt_status takt_text_convert(takt_ctx *ctx, const char *
 
 /** A sentence encoder (BERT, or T5's), as GGUF or folder: one vector for a text. */
 typedef struct takt_embedder takt_embedder;
+/** On failure `*embedder` is NULL: TAKT_ERR_UNSUPPORTED (3702) if the model is not an encoder; what
+ *  takt_model_load, takt_tokenizer_load and takt_plan_create return. */
 TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char *path,
                                                       const takt_generator_options *options,
                                                       takt_embedder **embedder);
+/** Accepts NULL. */
 TAKT_API void takt_embedder_destroy(takt_embedder *embedder);
+/** Numbers of a vector. */
 TAKT_API size_t takt_embedder_size(const takt_embedder *embedder);
-/** `vector` has room for takt_embedder_size floats; it is normalised to length 1. */
+/** `vector` has room for takt_embedder_size floats; it is normalised to length 1.
+ *
+ *  @return TAKT_ERR_ARGUMENT for a text without tokens or with more than the context, what
+ *  takt_session_run returns */
 TAKT_API TAKT_MUST_USE takt_status takt_embed(takt_embedder *embedder, const char *text,
                                               size_t length, float *vector);
 

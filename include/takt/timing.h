@@ -44,7 +44,10 @@ typedef struct takt_stats {
     size_t mild, severe; /**< outliers beyond 1.5 and 3 interquartile ranges of the quartiles */
 } takt_stats;
 
-/** Of at least one finite number. */
+/** Of at least one finite number.
+ *
+ *  @return TAKT_ERR_ARGUMENT without a value or if one is not finite, TAKT_ERR_MEMORY: all figures
+ *  are then 0 */
 TAKT_API TAKT_MUST_USE takt_status takt_stats_compute(takt_ctx *ctx, const double *values,
                                                       size_t count, takt_stats *stats);
 
@@ -87,6 +90,7 @@ struct takt_timing {
 TAKT_API TAKT_MUST_USE takt_status takt_session_time(takt_session *session,
                                                      const takt_timing_options *options,
                                                      takt_timing *timing);
+/** Frees its times; accepts a zeroed one. */
 TAKT_API void takt_timing_free(takt_ctx *ctx, takt_timing *timing);
 
 /* ---- comparing ---- */
@@ -135,7 +139,10 @@ typedef struct takt_compare_options {
 TAKT_API TAKT_MUST_USE takt_status takt_session_compare(takt_session *a, takt_session *b,
                                                         const takt_compare_options *options,
                                                         takt_comparison *comparison);
-/** Compares times that were not interleaved, cut into blocks: drift shows up as a difference. */
+/** Compares times that were not interleaved, cut into blocks: drift shows up as a difference.
+ *
+ *  @return TAKT_ERR_ARGUMENT for fewer than four times, TAKT_ERR_MEMORY: the verdict is then
+ *  TAKT_INCONCLUSIVE */
 TAKT_API TAKT_MUST_USE takt_status takt_timing_compare(takt_ctx *ctx, const takt_timing *a,
                                                        const takt_timing *b, double margin,
                                                        takt_comparison *comparison);

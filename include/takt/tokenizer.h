@@ -32,7 +32,9 @@ typedef struct takt_tokenizer takt_tokenizer;
  *  damaged, TAKT_ERR_UNSUPPORTED (3712) with what is missing, TAKT_ERR_IO, TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_tokenizer_load(takt_ctx *ctx, const char *path,
                                                        takt_tokenizer **tokenizer);
-/** The same from bytes, which are borrowed for the call. `name` is for messages. */
+/** The same from bytes, which are borrowed for the call. `name` is for messages.
+ *
+ *  @return what takt_tokenizer_load returns */
 TAKT_API TAKT_MUST_USE takt_status takt_tokenizer_load_memory(takt_ctx *ctx, const char *name,
                                                               const void *bytes, size_t length,
                                                               takt_tokenizer **tokenizer);

@@ -123,12 +123,16 @@ typedef struct takt_step_times {
 } takt_step_times;
 
 /** takt_trainer_step with a look at the clock around every step of the plan. A step that computes
- *  for two phases counts for the later one. */
+ *  for two phases counts for the later one.
+ *
+ *  @return what takt_trainer_step returns */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step_timed(takt_trainer *trainer,
                                                            const takt_named_view *batch,
                                                            size_t count, takt_step_result *result,
                                                            takt_step_times *times);
-/** The loss on one batch with the present weights, computed as in inference; changes nothing. */
+/** The loss on one batch with the present weights, computed as in inference; changes nothing.
+ *
+ *  @return what takt_trainer_step returns for such a batch; TAKT_ERR_CANCELLED */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_step_result *result);
@@ -151,7 +155,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_plan(takt_trainer *trainer,
 TAKT_API double takt_trainer_estimate(const takt_trainer *trainer);
 /** The training step as a model of its own, to be planned, profiled or explained like any other:
  *  its inputs are those of `model` and "labels", its state is weights and optimizer slots. The
- *  learning rate is that after the warm-up. Every run is a step. */
+ *  learning rate is that after the warm-up. Every run is a step.
+ *
+ *  @return what takt_trainer_create returns; `*step` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_train_model(const takt_model *model,
                                                     const takt_train_options *options,
                                                     takt_model **step);
@@ -166,7 +172,9 @@ TAKT_API const char *takt_trainer_note(const takt_trainer *trainer);
 
 /** Copies the trained weights and statistics into `model`, the one the trainer was made from;
  *  `averaged`: the moving averages instead, if `ema` is set. Plans made from it before keep the
- *  weights they have. */
+ *  weights they have.
+ *
+ *  @return TAKT_ERR_MEMORY: each weight is then the old one or the new one */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_export(const takt_trainer *trainer,
                                                        takt_model *model, bool averaged);
 
@@ -178,7 +186,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer
  *  Waits first for a save that is under way, and returns its failure. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_begin(takt_trainer *trainer, const char *path,
                                                            const char *note);
-/** Waits until such a save is done, and says whether it has succeeded; TAKT_OK if there is none. */
+/** Waits until such a save is done, and says whether it has succeeded; TAKT_OK if there is none.
+ *
+ *  @return TAKT_ERR_IO if it has failed: what was at the path stays */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_end(takt_trainer *trainer);
 /** Continues from such a file: TAKT_ERR_FORMAT if it is damaged or belongs to another model or
  *  other options; the trainer is then as it was. `note` receives the text that was saved with it,

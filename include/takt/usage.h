@@ -18,7 +18,10 @@ extern "C" {
 #endif
 
 /** Limits CPU use: a run of this context waits until the process has used at most this percentage
- *  of its processors since the limit was set or it was last idle. 100 lifts the limit. */
+ *  of its processors since the limit was set or it was last idle. 100 lifts the limit.
+ *
+ *  @return TAKT_ERR_ARGUMENT for a number that is not above 0 and at most 100; the old limit then
+ *  stays */
 TAKT_API TAKT_MUST_USE takt_status takt_set_cpu_limit(takt_ctx *ctx, double percent);
 /** Memory live at once through the context, in bytes (see takt_usage). Allocations beyond it fail
  *  with TAKT_ERR_MEMORY. TAKT_ERR_ARGUMENT if more is in use already. */

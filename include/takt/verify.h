@@ -74,7 +74,9 @@ typedef struct takt_diff_options {
 } takt_diff_options;
 
 /** Arrays by name from a file (.npz, .safetensors), such as another engine's values, as a reference
- *  for takt_model_diff: a model without inputs whose outputs they are. */
+ *  for takt_model_diff: a model without inputs whose outputs they are.
+ *
+ *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT with the place, TAKT_ERR_MEMORY: `*values` is then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_values_load(takt_ctx *ctx, const char *path,
                                                     takt_model **values);
 

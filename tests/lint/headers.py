@@ -41,6 +41,19 @@ for header in headers:
         if first and "*/" not in group[:first.start()]:
             complain(f"{header}: {first.group(1)} has no comment")
 
+# A function that can fail says how; takt.h says what a sink's refusal is.
+FAILURE = re.compile(r"@return|[Ff]ail|TAKT_ERR_|refus|NULL")
+for header in headers:
+    comment = ""
+    for part in re.findall(r"/\*\*.*?\*/|^TAKT_API[^;]*;", read(os.path.join("include", header)),
+                           re.DOTALL | re.MULTILINE):
+        if part.startswith("/*"):
+            comment = part
+        elif "takt_status takt_" in part and "takt_sink_fn" not in part \
+                and not FAILURE.search(comment):
+            name = re.search(r"takt_status (takt_\w+)", part).group(1)
+            complain(f"{header}: the comment of {name} does not say when it fails")
+
 # What the examples take for granted; each may declare the first three itself.
 GIVEN = ("takt_ctx *ctx;", "takt_model *model;", "takt_plan *plan;", "takt_session *session;",
          "takt_session *sessions[2];", "takt_profile *profile;", "takt_tensor_pool *pool;",
