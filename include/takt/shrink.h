@@ -199,7 +199,7 @@ typedef struct takt_prune_options {
                                 "bn", the scale of its batch normalisation, where it has one, or
                               "taylor", what the loss would change by on `data` */
     const takt_data *data; /**< samples with labels, for "taylor"; borrowed for the call */
-    bool unstructured;     /**< single weights become zero instead: the report tells what for */
+    bool unstructured; /**< single weights become zero instead; the report says what this gains */
     /** Whether the channels of a layer stay, by its name; NULL: none need. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;

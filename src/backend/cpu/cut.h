@@ -16,7 +16,7 @@ enum { TAKT_CUT_FASTER = 4 };
 
 typedef struct takt_cut_pace {
     size_t threads;
-    double flops; /* of the whole product, as the f32 operations that take as long */
+    double flops; /* f32 operations that take as long as the whole product */
     double bytes; /* of the weights */
 } takt_cut_pace;
 

@@ -71,8 +71,8 @@ static void copy_sample(const facts *f, const float *x, float *to)
     }
 }
 
-/* `count` rows of dy, TAKT_CONV_PANEL floats apart; what lies behind one is anything that `left`
- * rows of dy hold. */
+/* `count` rows of dy, TAKT_CONV_PANEL floats apart. The floats after a row may be any of dy's,
+ * which has `left` rows from here on. */
 static const float *panel_of(const takt_conv_shape *c, const float *dy, size_t count, size_t left,
                              float *to)
 {
