@@ -116,6 +116,7 @@ static int copy_down(bench *b, const void *what)
 
 /* ---- launches, by the host's clock ---- */
 
+/* Each node has a number of its own, which it may read early; the host sees the last one's. */
 static int add_nodes(bench *b, takt_cu_graph graph, int count)
 {
     takt_cuda_launch l = {.kernel = "takt_cuda_done",
@@ -125,8 +126,6 @@ static int add_nodes(bench *b, takt_cu_graph graph, int count)
     takt_error error;
     takt_cu_function f = NULL;
     takt_cu_node last = NULL;
-    l.args.done = (takt_cuda_done_args){.run = (uint32_t *)(uintptr_t)b->memory,
-                                        .seen = (uint32_t *)b->pinned};
     if (takt_cuda_function(b->c, &l, &error, &f) != TAKT_OK)
         return TAKT_CU_NO_BINARY;
     void *parameters[1] = {&l.args};
@@ -136,7 +135,10 @@ static int add_nodes(bench *b, takt_cu_graph graph, int count)
     int result = TAKT_CU_OK;
     for (int i = 0; i < count && result == TAKT_CU_OK; i++) {
         takt_cu_node made = NULL;
-        const bool is_early = i > 0 && b->c->is_early;
+        const bool is_early = i > 0 && b->c->is_early, is_last = i + 1 == count;
+        l.args.done =
+            (takt_cuda_done_args){.run = (uint32_t *)(uintptr_t)b->memory + (is_last ? 0 : i + 1),
+                                  .seen = (uint32_t *)b->pinned + !is_last};
         result = b->d->graph_kernel(&made, graph, &last, i > 0 && !is_early ? 1 : 0, &node);
         if (result == TAKT_CU_OK && is_early)
             result = b->d->graph_edges(graph, &last, &made, &edge, 1);
@@ -146,7 +148,7 @@ static int add_nodes(bench *b, takt_cu_graph graph, int count)
 }
 
 /* From the launch of a graph until the host sees what its last node wrote. */
-static double time_graph(bench *b, takt_cu_exec exec, uint32_t nodes, uint32_t *runs)
+static double time_graph(bench *b, takt_cu_exec exec, uint32_t *runs)
 {
     enum { ROUNDS = 50 };
     const takt_ctx *ctx = b->c->ctx;
@@ -155,7 +157,7 @@ static double time_graph(bench *b, takt_cu_exec exec, uint32_t nodes, uint32_t *
         const uint64_t from = ctx->now_ns(ctx->clock_user);
         if (!good(b, b->d->graph_launch(exec, b->c->stream)))
             return 0;
-        *runs += nodes;
+        *runs += 1;
         const _Atomic uint32_t *seen = b->pinned;
         while (atomic_load_explicit(seen, memory_order_acquire) != *runs &&
                ctx->now_ns(ctx->clock_user) - from < 10 * 1000 * 1000)
@@ -176,7 +178,7 @@ static double graph_seconds(bench *b, int nodes, uint32_t *runs)
     if (good(b, b->d->graph_create(&graph, 0)) && good(b, add_nodes(b, graph, nodes)) &&
         good(b, b->d->graph_instantiate(&exec, graph, 0)) &&
         good(b, b->d->graph_upload(exec, b->c->stream)))
-        s = time_graph(b, exec, (uint32_t)nodes, runs);
+        s = time_graph(b, exec, runs);
     if (exec != NULL)
         (void)b->d->exec_destroy(exec);
     if (graph != NULL)

@@ -47,16 +47,22 @@ KERNEL(takt_cuda_gather, takt_cuda_gather_args, TAKT_CUDA_MOVE_THREADS)
                  (int64_t)((o * ARG.axis + (uint64_t)at) * ARG.inner + column), ARG.bytes);
 }
 
-KERNEL(takt_cuda_done, takt_cuda_done_args, 32)
+LATE_KERNEL(takt_cuda_done, takt_cuda_done_args, 32)
 {
-    for (uint32_t i = LANE; i < ARG.fault_count; i += LANES) {
-        ARG.faults_seen[i] = ARG.faults[i];
-        ARG.faults[i] = UINT64_MAX;
+    /* Only this kernel writes the number, and the run before has ended: it is read while the last
+     * step still computes. */
+    const uint32_t run = *ARG.run + 1;
+    BEGIN();
+    if (ARG.fault_count > 0) {
+        for (uint32_t i = LANE; i < ARG.fault_count; i += LANES) {
+            ARG.faults_seen[i] = ARG.faults[i];
+            ARG.faults[i] = UINT64_MAX;
+        }
+        publish();
+        SYNC();
     }
-    publish();
-    SYNC();
     if (LANE == 0) {
-        *ARG.run += 1;
-        *ARG.seen = *ARG.run;
+        *ARG.seen = run;
+        *ARG.run = run;
     }
 }
