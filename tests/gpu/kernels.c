@@ -63,8 +63,8 @@ static void product(uint32_t m, uint32_t n, uint32_t k, bool compares)
                         .b_col = 1,
                         .c_row = n,
                         .inner = 1};
-    const uint32_t processors = (uint32_t)cuda->facts.processors;
-    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&g, 1, processors, TAKT_CUDA_GEMM_ANY);
+    const takt_cuda_block_room has = device_room();
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&g, 1, &has, TAKT_CUDA_GEMM_ANY);
     float *scratch = device(plan.scratch_bytes / 4 + 1, NULL);
     uint32_t *tickets = device_zeros(plan.tickets);
     takt_cuda_launch l;
@@ -95,7 +95,8 @@ static void rows(takt_rows_op op, const char *name, size_t count, size_t n, bool
                         .epsilon = 1e-5f,
                         .op = op};
     takt_cuda_launch l;
-    takt_cuda_launch_rows(&r, &l);
+    const takt_cuda_block_room has = device_room();
+    takt_cuda_launch_rows(&r, &has, &l);
     run_once(&l, 1);
     long differ = -1;
     if (compares) {
@@ -158,11 +159,11 @@ static void sum(size_t n, bool compares)
                                 .inner = 1,
                                 .outer_stride = n,
                                 .op = TAKT_REDUCE_SUM};
-    const uint32_t processors = (uint32_t)cuda->facts.processors;
-    float *scratch = device(takt_cuda_reduce_scratch(&r, processors) / 4 + 1, NULL);
+    const takt_cuda_block_room has = device_room();
+    float *scratch = device(takt_cuda_reduce_scratch(&r, &has) / 4 + 1, NULL);
     takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
-    uint32_t *tickets = device_zeros(takt_cuda_reduce_tickets(&r));
-    const size_t count = takt_cuda_launch_reduce(&r, processors, scratch, tickets, l);
+    uint32_t *tickets = device_zeros(takt_cuda_reduce_tickets(&r, &has));
+    const size_t count = takt_cuda_launch_reduce(&r, &has, scratch, tickets, l);
     run_once(l, count);
     long differ = -1;
     if (compares) {

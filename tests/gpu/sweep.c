@@ -11,41 +11,77 @@ typedef struct row {
     const char *what;
     uint32_t m, n, k, batches;
     uint32_t side, channels, window; /* of a convolution: side x side positions; 0: a product */
+    uint32_t stride;
 } row;
 
 static const row rows[] = {
-    {"product", 1024, 1024, 1024, 1, 0, 0, 0},
-    {"product", 4096, 4096, 4096, 1, 0, 0, 0},
-    {"product", 2048, 2048, 2048, 1, 0, 0, 0},
-    {"product", 512, 512, 512, 1, 0, 0, 0},
-    {"product", 256, 256, 256, 1, 0, 0, 0},
-    {"mlp b32, 1", 32, 256, 784, 1, 0, 0, 0},
-    {"mlp b32, 2", 32, 12, 256, 1, 0, 0, 0},
-    {"mobilenet 1x1 112", 12544, 96, 16, 1, 0, 0, 0},
-    {"mobilenet 1x1 14", 196, 384, 64, 1, 0, 0, 0},
-    {"mobilenet 1x1 14 down", 196, 64, 384, 1, 0, 0, 0},
-    {"mobilenet 1x1 7", 49, 960, 160, 1, 0, 0, 0},
-    {"winograd 14", 16, 256, 256, 36, 0, 0, 0},
-    {"winograd 28", 49, 128, 128, 36, 0, 0, 0},
-    {"winograd 56", 196, 64, 64, 36, 0, 0, 0},
-    {"encoder qkv", 128, 768, 768, 1, 0, 0, 0},
-    {"encoder up", 128, 3072, 768, 1, 0, 0, 0},
-    {"encoder down", 128, 768, 3072, 1, 0, 0, 0},
-    {"attention qk", 128, 128, 64, 12, 0, 0, 0},
-    {"attention pv", 128, 64, 128, 12, 0, 0, 0},
-    {"resnet 1x1 56", 3136, 256, 64, 1, 0, 0, 0},
-    {"resnet 1x1 28", 784, 512, 128, 1, 0, 0, 0},
-    {"resnet 1x1 14", 196, 1024, 256, 1, 0, 0, 0},
-    {"resnet 1x1 14 down", 196, 256, 1024, 1, 0, 0, 0},
-    {"resnet 1x1 7", 49, 2048, 512, 1, 0, 0, 0},
-    {"resnet 1x1 7 down", 49, 512, 2048, 1, 0, 0, 0},
-    {"resnet 3x3 56", 3136, 64, 576, 1, 56, 64, 3},
-    {"resnet 3x3 28", 784, 128, 1152, 1, 28, 128, 3},
-    {"resnet 3x3 14", 196, 256, 2304, 1, 14, 256, 3},
-    {"resnet 3x3 7", 49, 512, 4608, 1, 7, 512, 3},
-    {"resnet b32 1x1 14", 32 * 196, 1024, 256, 1, 0, 0, 0},
-    {"resnet b32 3x3 28", 32 * 784, 128, 1152, 1, 28, 128, 3},
-    {"resnet b32 3x3 7", 32 * 49, 512, 4608, 1, 7, 512, 3},
+    {"product", 1024, 1024, 1024, 1, 0, 0, 0, 0},
+    {"product", 4096, 4096, 4096, 1, 0, 0, 0, 0},
+    {"product", 2048, 2048, 2048, 1, 0, 0, 0, 0},
+    {"product", 512, 512, 512, 1, 0, 0, 0, 0},
+    {"product", 256, 256, 256, 1, 0, 0, 0, 0},
+    {"mlp b32, 1", 32, 256, 784, 1, 0, 0, 0, 0},
+    {"mlp b32, 2", 32, 12, 256, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 112", 12544, 96, 16, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 14", 196, 384, 64, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 14 down", 196, 64, 384, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 7", 49, 960, 160, 1, 0, 0, 0, 0},
+    {"winograd 14", 16, 256, 256, 36, 0, 0, 0, 0},
+    {"winograd 28", 49, 128, 128, 36, 0, 0, 0, 0},
+    {"winograd 56", 196, 64, 64, 36, 0, 0, 0, 0},
+    {"encoder qkv", 128, 768, 768, 1, 0, 0, 0, 0},
+    {"encoder up", 128, 3072, 768, 1, 0, 0, 0, 0},
+    {"encoder down", 128, 768, 3072, 1, 0, 0, 0, 0},
+    {"attention qk", 128, 128, 64, 12, 0, 0, 0, 0},
+    {"attention pv", 128, 64, 128, 12, 0, 0, 0, 0},
+    {"resnet 1x1 56", 3136, 256, 64, 1, 0, 0, 0, 0},
+    {"resnet 1x1 28", 784, 512, 128, 1, 0, 0, 0, 0},
+    {"resnet 1x1 14", 196, 1024, 256, 1, 0, 0, 0, 0},
+    {"resnet 1x1 14 down", 196, 256, 1024, 1, 0, 0, 0, 0},
+    {"resnet 1x1 7", 49, 2048, 512, 1, 0, 0, 0, 0},
+    {"resnet 1x1 7 down", 49, 512, 2048, 1, 0, 0, 0, 0},
+    {"resnet 3x3 56", 3136, 64, 576, 1, 56, 64, 3, 1},
+    {"resnet 3x3 28", 784, 128, 1152, 1, 28, 128, 3, 1},
+    {"resnet 3x3 14", 196, 256, 2304, 1, 14, 256, 3, 1},
+    {"resnet 3x3 7", 49, 512, 4608, 1, 7, 512, 3, 1},
+    {"resnet b32 1x1 14", 32 * 196, 1024, 256, 1, 0, 0, 0, 0},
+    {"resnet b32 3x3 28", 32 * 784, 128, 1152, 1, 28, 128, 3, 1},
+    {"resnet b32 3x3 7", 32 * 49, 512, 4608, 1, 7, 512, 3, 1},
+    {"resnet 7x7", 12544, 64, 147, 1, 112, 3, 7, 2},
+    {"resnet b32 7x7", 32 * 12544, 64, 147, 1, 112, 3, 7, 2},
+    {"resnet 3x3 28 from 56", 784, 128, 1152, 1, 28, 128, 3, 2},
+    {"resnet 3x3 7 from 14", 49, 512, 4608, 1, 7, 512, 3, 2},
+    {"resnet 1x1 28 from 56", 784, 512, 256, 1, 28, 256, 1, 2},
+    {"resnet 1x1 14 from 28", 196, 1024, 512, 1, 14, 512, 1, 2},
+    {"resnet 1x1 7 from 14", 49, 2048, 1024, 1, 7, 1024, 1, 2},
+    {"b32 1x1 28 from 56", 32 * 784, 512, 256, 1, 28, 256, 1, 2},
+    {"b32 1x1 14 from 28", 32 * 196, 1024, 512, 1, 14, 512, 1, 2},
+    {"b32 1x1 7 from 14", 32 * 49, 2048, 1024, 1, 7, 1024, 1, 2},
+    {"b32 3x3 14 from 28", 32 * 196, 256, 2304, 1, 14, 256, 3, 2},
+    {"b32 1x1 56", 32 * 3136, 256, 64, 1, 0, 0, 0, 0},
+    {"b32 1x1 56 down", 32 * 3136, 64, 256, 1, 0, 0, 0, 0},
+    {"b32 1x1 56 to 28", 32 * 3136, 128, 256, 1, 0, 0, 0, 0},
+    {"b32 1x1 28", 32 * 784, 512, 128, 1, 0, 0, 0, 0},
+    {"b32 1x1 28 down", 32 * 784, 128, 512, 1, 0, 0, 0, 0},
+    {"b32 1x1 28 to 14", 32 * 784, 256, 512, 1, 0, 0, 0, 0},
+    {"b32 1x1 14 down", 32 * 196, 256, 1024, 1, 0, 0, 0, 0},
+    {"b32 1x1 14 to 7", 32 * 196, 512, 1024, 1, 0, 0, 0, 0},
+    {"b32 1x1 7", 32 * 49, 2048, 512, 1, 0, 0, 0, 0},
+    {"b32 1x1 7 down", 32 * 49, 512, 2048, 1, 0, 0, 0, 0},
+    {"b32 winograd 56", 32 * 196, 64, 64, 36, 0, 0, 0, 0},
+    {"b32 winograd 28", 32 * 49, 128, 128, 36, 0, 0, 0, 0},
+    {"b32 winograd 14", 32 * 16, 256, 256, 36, 0, 0, 0, 0},
+    {"b32 winograd 7", 32 * 4, 512, 512, 36, 0, 0, 0, 0},
+    {"winograd 7", 4, 512, 512, 36, 0, 0, 0, 0},
+    {"mobilenet 3x3", 12544, 32, 27, 1, 112, 3, 3, 2},
+    {"mobilenet 1x1 112 down", 12544, 16, 32, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 56 down", 3136, 24, 144, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 56", 3136, 144, 24, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 28 down", 784, 32, 192, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 28", 784, 192, 32, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 14 wide", 196, 96, 576, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 7 down", 49, 160, 960, 1, 0, 0, 0, 0},
+    {"mobilenet 1x1 7 last", 49, 1280, 320, 1, 0, 0, 0, 0},
 };
 
 static takt_cuda_gemm gemm_of(const row *r, size_t *a_count)
@@ -65,22 +101,25 @@ static takt_cuda_gemm gemm_of(const row *r, size_t *a_count)
                         .keeps_b = 1};
     *a_count = (size_t)r->m * r->k * r->batches;
     if (r->side > 0) {
-        const uint32_t s = r->side, c = r->channels;
+        const uint32_t s = r->side, c = r->channels, across = s * r->stride;
         g.is_conv = 1;
-        g.height = g.width = g.out_height = g.out_width = s;
+        g.height = g.width = across;
+        g.out_height = g.out_width = s;
         g.channels = g.pixel = c;
         g.kernel_width = r->window;
-        g.stride_h = g.stride_w = g.dilation_h = g.dilation_w = 1;
+        g.stride_h = g.stride_w = r->stride;
+        g.dilation_h = g.dilation_w = 1;
         g.pad_h = g.pad_w = (int32_t)r->window / 2;
-        g.image = s * s * c;
-        *a_count = (size_t)r->m * c;
+        g.image = across * across * c;
+        g.adds_zero = r->k % 4 != 0;
+        *a_count = (size_t)r->m / (s * s) * g.image;
     }
     return g;
 }
 
 static void sweep(const row *r)
 {
-    const uint32_t processors = (uint32_t)cuda->facts.processors;
+    const takt_cuda_block_room has = device_room();
     size_t a_count;
     takt_cuda_gemm g = gemm_of(r, &a_count);
     const size_t c_count = (size_t)r->m * r->n * r->batches;
@@ -92,11 +131,10 @@ static void sweep(const row *r)
     g.a = device(a_count, a);
     g.b = device((size_t)r->k * r->n * r->batches, b);
     g.c = device(c_count, NULL);
-    const size_t chosen =
-        takt_cuda_gemm_plan_of(&g, r->batches, processors, TAKT_CUDA_GEMM_ANY).way;
+    const size_t chosen = takt_cuda_gemm_plan_of(&g, r->batches, &has, TAKT_CUDA_GEMM_ANY).way;
     bool has_first = false;
     for (size_t way = 0; way < takt_cuda_gemm_ways() && way < 64; way++) {
-        const takt_cuda_gemm_plan p = takt_cuda_gemm_plan_of(&g, r->batches, processors, way);
+        const takt_cuda_gemm_plan p = takt_cuda_gemm_plan_of(&g, r->batches, &has, way);
         us[way] = 0;
         if (p.way == SIZE_MAX)
             continue;

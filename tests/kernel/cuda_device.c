@@ -144,8 +144,12 @@ static void launch_real(const takt_cuda_launch *l)
     takt_error error;
     if (takt_cuda_function(real.cuda, l, &error, &function) != TAKT_OK)
         fail(l->kernel, error.message);
-    need(real.cuda->driver.launch(function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1,
-                                  l->shared_bytes, real.cuda->stream, parameters, NULL),
+    const takt_cuda_driver *d = &real.cuda->driver;
+    need(l->is_together
+             ? d->launch_together(function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1,
+                                  l->shared_bytes, real.cuda->stream, parameters)
+             : d->launch(function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1,
+                         l->shared_bytes, real.cuda->stream, parameters, NULL),
          l->kernel);
 }
 
@@ -162,6 +166,7 @@ void device_launch(const takt_cuda_launch *launches, size_t count)
                          .grid = {l->grid[0], l->grid[1], l->grid[2]},
                          .threads = l->threads,
                          .shared_bytes = l->shared_bytes,
+                         .is_together = l->is_together,
                          .order = order};
         if (planted.kernel != NULL && strcmp(planted.kernel, l->kernel) == 0)
             g.kernel = planted.run;

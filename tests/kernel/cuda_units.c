@@ -24,10 +24,11 @@ void device_next(void)
 }
 
 /* As many multiprocessors as make one choice or another. */
-static uint32_t processors(void)
+static takt_cuda_block_room room(void)
 {
-    static const uint32_t some[] = {1, 2, 4, 132, 1 << 20};
-    return some[device_calls % 5];
+    static const uint32_t processors[] = {1, 2, 4, 132, 1 << 20};
+    return (takt_cuda_block_room){device_calls % 3 == 0 ? 64 << 10 : 227 << 10,
+                                  processors[device_calls % 5]};
 }
 
 /* ---- element-wise ---- */
@@ -149,7 +150,8 @@ static void rows(const takt_rows_step *r)
     d.gamma = r->gamma != NULL ? device_in(r->gamma, r->n * sizeof(float)) : NULL;
     d.beta = r->beta != NULL ? device_in(r->beta, r->n * sizeof(float)) : NULL;
     takt_cuda_launch l;
-    takt_cuda_launch_rows(&d, &l);
+    const takt_cuda_block_room has = room();
+    takt_cuda_launch_rows(&d, &has, &l);
     if (device_calls % 4 == 1) { /* kernels for long rows take short ones as well */
         l.kernel = "takt_cuda_rows_f32";
         l.threads = TAKT_CUDA_ROWS_THREADS;
@@ -194,18 +196,16 @@ static void reduce(const takt_reduce *r)
                           .op = r->op};
     d.src = device_in(r->src, r->n > 0 ? (most + 1) * sizeof(float) : 0);
     d.dst = device_out(r->dst, r->count * (is_arg ? sizeof(int64_t) : sizeof(float)));
-    const uint32_t many = processors();
+    const takt_cuda_block_room has = room();
     takt_cuda_launch l[TAKT_CUDA_LAUNCHES];
-    float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, many));
-    uint32_t *tickets = device_tickets(takt_cuda_reduce_tickets(&d));
-    const size_t count = takt_cuda_launch_reduce(&d, many, scratch, tickets, l);
-    if (l[0].tickets > 0 && device_calls % 2 == 0) { /* the kernel for long rows takes short ones */
-        const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
-        l[0].kernel = "takt_cuda_reduce_long_f32";
-        l[0].shared_bytes = TAKT_CUDA_REDUCE_SHARED;
-        l[0].grid[0] =
-            (uint32_t)(d.count * ((chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH));
-    }
+    const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
+    float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, &has));
+    uint32_t few = takt_cuda_reduce_tickets(&d, &has);
+    const bool is_long = few > 0 && device_calls % 2 == 0; /* its kernel takes short ones, too */
+    uint32_t *tickets = device_tickets(is_long ? (uint32_t)(2 * chunks * d.count) : few);
+    const size_t count = takt_cuda_launch_reduce(&d, &has, scratch, tickets, l);
+    if (is_long)
+        takt_cuda_launch_reduce_long(&d, has.processors < 4 ? has.processors : 4, tickets, l);
     device_launch(l, count);
     device_end();
 }
@@ -283,11 +283,12 @@ static void gemm(const takt_gemm_f32 *g)
     set_epilogue(&d.end, g);
     /* Every tile in turn, and what would be chosen. */
     const size_t ways = takt_cuda_gemm_ways();
+    const takt_cuda_block_room has = room();
     takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(
-        &d, 1, processors(),
+        &d, 1, &has,
         device_calls % (ways + 2) < ways ? device_calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
-        plan = takt_cuda_gemm_plan_of(&d, 1, processors(), TAKT_CUDA_GEMM_ANY);
+        plan = takt_cuda_gemm_plan_of(&d, 1, &has, TAKT_CUDA_GEMM_ANY);
     takt_cuda_launch l;
     float *scratch = device_scratch(plan.scratch_bytes);
     takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);

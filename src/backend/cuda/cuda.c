@@ -65,6 +65,12 @@ const takt_cuda *takt_cuda_of(const takt_planner *p)
     return p->plan->backend_state;
 }
 
+takt_cuda_block_room takt_cuda_room(const takt_planner *p)
+{
+    const takt_cuda *c = takt_cuda_of(p);
+    return (takt_cuda_block_room){(uint32_t)c->facts.shared_bytes, (uint32_t)c->facts.processors};
+}
+
 takt_status takt_cuda_step_get(takt_planner *p, size_t launches, takt_cuda_step **step)
 {
     takt_cuda_step *s = takt_planner_get(p, sizeof *s);

@@ -51,6 +51,12 @@ void takt_cuda_resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_ca
 
 /* ---- what a session holds ---- */
 
+/* Words of two are read at once. */
+static size_t even(uint32_t tickets)
+{
+    return ((size_t)tickets + 1) / 2 * 2;
+}
+
 static void count_all(takt_cuda_part *p)
 {
     p->pinned_bytes = TAKT_CUDA_HEAD;
@@ -69,7 +75,7 @@ static void count_all(takt_cuda_part *p)
             const takt_cuda_step *own = s->data;
             p->call_count += own->count;
             for (size_t k = 0; k < own->count; k++)
-                p->ticket_count += own->launches[k].tickets;
+                p->ticket_count += even(own->launches[k].tickets);
             p->steps[i].fault = s->can_fault ? p->fault_count++ : SIZE_MAX;
         }
     }
@@ -141,7 +147,7 @@ static takt_status set_calls(takt_cuda_part *p)
             next->launch = own->launches[k];
             keep_apart(p->cuda, &next->launch);
             next->ticket = tickets;
-            tickets += next->launch.tickets;
+            tickets += even(next->launch.tickets);
             takt_cuda_resolve(p, s, next);
             TAKT_TRY(takt_cuda_function(p->cuda, &next->launch, &p->ctx->error, &next->function));
         }

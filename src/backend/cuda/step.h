@@ -96,7 +96,8 @@ static inline size_t takt_cuda_columns(size_t n)
 TAKT_MUST_USE takt_status takt_cuda_packed(takt_planner *p, takt_id from,
                                            const takt_cuda_matrices *m, size_t *index);
 
-/* The device that the plan is made for. */
+/* The device that the plan is made for, and what it has for kernels. */
 const takt_cuda *takt_cuda_of(const takt_planner *p);
+takt_cuda_block_room takt_cuda_room(const takt_planner *p);
 
 #endif

@@ -14,7 +14,7 @@ enum {
     SCORES_NEAR = 48 << 20,  /* bytes that stay in the device's cache */
     SCORES_MOST = 256 << 20, /* of longer sequences, so that weights times v fills the device */
     TILES = 128,             /* of 128 x 128: one on each multiprocessor */
-    TRANSPOSE_QUERIES = 512  /* this many read k often enough that it is transposed first */
+    TRANSPOSE_QUERIES = 64   /* this many read k often enough that it is transposed first */
 };
 
 typedef struct facts {
@@ -172,10 +172,10 @@ static uint32_t inner_of(const slice *c)
 
 static void add_product(const slice *c, takt_cuda_gemm *g)
 {
-    const uint32_t processors = (uint32_t)takt_cuda_of(c->p)->facts.processors;
+    const takt_cuda_block_room has = takt_cuda_room(c->p);
     g->inner = inner_of(c);
     const takt_cuda_gemm_plan plan =
-        takt_cuda_gemm_plan_of(g, (uint32_t)c->count, processors, TAKT_CUDA_GEMM_ANY);
+        takt_cuda_gemm_plan_of(g, (uint32_t)c->count, &has, TAKT_CUDA_GEMM_ANY);
     const uint64_t bytes = scores_bytes(c->f) + transposed_bytes(c->f);
     if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
         c->p->step->scratch_bytes = bytes + plan.scratch_bytes;

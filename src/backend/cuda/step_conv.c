@@ -66,7 +66,8 @@ static takt_cuda_window pool_of(const takt_pool_shape *s)
                               TAPS_OF(s),
                               .after_h = (uint32_t)s->after[1],
                               .after_w = (uint32_t)s->after[2],
-                              .count_pad = s->count_pad};
+                              .count_pad = s->count_pad,
+                              .is_packed = s->channels % 4 == 0};
 }
 
 /* A product whose first factor is gathered from x; groups are batches. */

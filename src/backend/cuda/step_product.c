@@ -53,7 +53,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
                                    size_t columns)
 {
-    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    const takt_cuda_block_room has = takt_cuda_room(p);
     const takt_id last = p->group->nodes[p->group->count - 1];
     const int64_t bias_batch = g->end.bias_batch;
     takt_cuda_step *s;
@@ -63,8 +63,7 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     g->end.bias_batch = bias_batch;
     g->end.residual_row = g->c_row;
     g->end.residual_batch = g->c_inner;
-    const takt_cuda_gemm_plan plan =
-        takt_cuda_gemm_plan_of(g, batches, processors, TAKT_CUDA_GEMM_ANY);
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(g, batches, &has, TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         return takt_fail(p->ctx, TAKT_E_INTERNAL, "a product that no device kernel computes");
     p->step->scratch_bytes = plan.scratch_bytes;

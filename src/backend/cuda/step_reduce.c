@@ -74,7 +74,7 @@ static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
-    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    const takt_cuda_block_room has = takt_cuda_room(p);
     takt_cuda_step *s;
     size_t index;
     uint64_t outer, size, inner;
@@ -92,8 +92,8 @@ static takt_status compile(takt_planner *p)
                                 .inner = inner,
                                 .outer_stride = size * inner,
                                 .op = takt_cuda_reduce_op(n)};
-    p->step->scratch_bytes = takt_cuda_reduce_scratch(&r, processors);
-    s->count = takt_cuda_launch_reduce(&r, processors, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
+    p->step->scratch_bytes = takt_cuda_reduce_scratch(&r, &has);
+    s->count = takt_cuda_launch_reduce(&r, &has, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
                                        takt_cuda_named(TAKT_CUDA_TICKETS, 0), s->launches);
     return TAKT_OK;
 }

@@ -7,11 +7,6 @@
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-static takt_cuda_block_room room_of(const takt_cuda *c)
-{
-    return (takt_cuda_block_room){(uint32_t)c->facts.shared_bytes, (uint32_t)c->facts.processors};
-}
-
 static void set_form(const takt_rnn_match *m, takt_cuda_rnn *r)
 {
     r->batch = (uint32_t)m->batch;
@@ -186,7 +181,7 @@ static takt_status add_results(takt_planner *p, const takt_node *n, const takt_r
 static takt_status compile(takt_planner *p)
 {
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
-    const takt_cuda_block_room has = room_of(takt_cuda_of(p));
+    const takt_cuda_block_room has = takt_cuda_room(p);
     takt_rnn_match m;
     takt_cuda_step *s;
     (void)takt_rnn_find_near(n, &m);

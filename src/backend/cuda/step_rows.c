@@ -73,7 +73,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(add_vector(p, n, 1, &r.gamma));
     TAKT_TRY(add_vector(p, n, 2, &r.beta));
     TAKT_TRY(takt_planner_output_over(p, id, 0, &index));
-    takt_cuda_launch_rows(&r, &s->launches[0]);
+    const takt_cuda_block_room has = takt_cuda_room(p);
+    takt_cuda_launch_rows(&r, &has, &s->launches[0]);
     return TAKT_OK;
 }
 

@@ -118,7 +118,7 @@ static takt_status compile(takt_planner *p)
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     const takt_conv_shape s = takt_conv_shape_of(p->graph, id);
-    const uint32_t processors = (uint32_t)takt_cuda_of(p)->facts.processors;
+    const takt_cuda_block_room has = takt_cuda_room(p);
     const uint64_t each = POINTS * tiles_of(&s) * sizeof(float);
     const uint64_t products = aligned(each * s.cin), partial = products + aligned(each * s.cout);
     takt_cuda_step *step;
@@ -132,8 +132,7 @@ static takt_status compile(takt_planner *p)
     takt_cuda_launch_winograd(&t, false, &step->launches[0]);
     takt_cuda_gemm g = product_of(&s, w, 0, products);
     g.keeps_b = !takt_planner_in_prologue(p);
-    const takt_cuda_gemm_plan plan =
-        takt_cuda_gemm_plan_of(&g, POINTS, processors, TAKT_CUDA_GEMM_ANY);
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&g, POINTS, &has, TAKT_CUDA_GEMM_ANY);
     takt_cuda_launch_gemm(&g, POINTS, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, partial),
                           takt_cuda_named(TAKT_CUDA_TICKETS, 0), &step->launches[1]);
     t.points = takt_cuda_named(TAKT_CUDA_SCRATCH, products);

@@ -73,7 +73,10 @@ typedef struct takt_cuda_map_one {
 
 /* ---- rows: rows_f32_cuda.cu ---- */
 
-enum { TAKT_CUDA_ROWS_THREADS = 256 };
+enum {
+    TAKT_CUDA_ROWS_THREADS = 256,
+    TAKT_CUDA_ROWS_HELD = 12 /* elements of a row that a thread of takt_cuda_rows_f32_held holds */
+};
 
 /* Floats from one row of n elements to the next in shared memory: two rows that a warp reads lie in
  * different banks. */
@@ -93,24 +96,30 @@ enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
-    TAKT_CUDA_REDUCE_GROUP = 4096, /* chunks of a row that are added at a time */
-    TAKT_CUDA_REDUCE_EACH = 8,     /* chunks of a block, of very long rows; divides a group */
-    TAKT_CUDA_REDUCE_PIECE = 1024, /* elements of a chunk that are brought at a time; two pieces */
-    TAKT_CUDA_REDUCE_LINE = TAKT_CUDA_REDUCE_PIECE + 16, /* apart in shared memory */
-    TAKT_CUDA_REDUCE_SHARED = 2 * TAKT_CUDA_REDUCE_EACH * TAKT_CUDA_REDUCE_LINE * 4 /* bytes */
+    /* Of very long rows: chunks that a block takes at a time, elements of each that are brought at
+     * a time and how far apart they lie in shared memory, how often that is done ahead, sums of
+     * chunks that are added at a time, and bytes of shared memory: a float a thread more. */
+    TAKT_CUDA_REDUCE_EACH = 8,
+    TAKT_CUDA_REDUCE_PIECE = 1024,
+    TAKT_CUDA_REDUCE_LINE = TAKT_CUDA_REDUCE_PIECE + 16,
+    TAKT_CUDA_REDUCE_STAGES = 3,
+    TAKT_CUDA_REDUCE_POSTS = 512,
+    TAKT_CUDA_REDUCE_SHARED =
+        4 * (TAKT_CUDA_REDUCE_STAGES * TAKT_CUDA_REDUCE_EACH * TAKT_CUDA_REDUCE_LINE + 128)
 };
 
 typedef struct takt_cuda_reduce {
     void *dst; /* float, or int64_t of arguments */
     const float *src;
     float *partial;    /* [chunk][result] of rows */
-    uint32_t *tickets; /* and words to add them in order: a lock, a count, one a group */
+    uint32_t *tickets; /* a word of each result, or of very long rows two of each chunk */
     uint64_t count, across, n, run, run_stride, step;
     uint64_t inner,
         outer_stride; /* result r begins at r / inner * outer_stride + r % inner * across */
     uint32_t op;      /* takt_reduce_op */
     uint32_t is_row;  /* neighbouring threads take neighbouring elements, not results */
     uint32_t is_cut;  /* a block computes one chunk, to dst[chunk * count + result] */
+    uint32_t blocks;  /* of very long rows: those that compute chunks; one more adds */
 } takt_cuda_reduce;
 
 /* dst[r] = src[0][r] op src[1][r] op ..., chunks in order. */
@@ -339,7 +348,7 @@ typedef struct takt_cuda_window {
     uint32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
     uint32_t before_h, before_w, after_h, after_w;
     uint32_t count_pad; /* an average divides by padding, too */
-    uint32_t is_packed; /* w is [kernel_h][kernel_w][channels], channels are a multiple of four */
+    uint32_t is_packed; /* channels are a multiple of four, w is [kernel_h][kernel_w][channels] */
     takt_cuda_epilogue end;
 } takt_cuda_window;
 

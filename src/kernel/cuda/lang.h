@@ -31,7 +31,6 @@
  *   add_some(word, n), look(word)  n more, and the number before; a word as others left it
  *   AWAIT(word, n)               waits until other blocks have made it n or more; the launch must
  *                                be cooperative (takt_cuda_launch.is_together)
- *   take(word), give(word)       a lock without waiting: whether it was free; frees it
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *   address, address_of(p)       of shared memory, held in a register: found once
@@ -135,17 +134,6 @@ DEVICE void takt_await(const uint32_t *word, uint32_t least)
     __threadfence();
 }
 #define AWAIT(word, least) takt_await(word, least)
-
-DEVICE bool take(uint32_t *word)
-{
-    return atomicCAS(word, 0U, 1U) == 0U;
-}
-
-DEVICE void give(uint32_t *word)
-{
-    __threadfence();
-    atomicExch(word, 0U);
-}
 
 DEVICE quad fresh(const quad *from)
 {
@@ -324,16 +312,6 @@ DEVICE uint32_t add_some(uint32_t *word, uint32_t count)
 DEVICE uint32_t look(const uint32_t *word)
 {
     return *word;
-}
-DEVICE bool take(uint32_t *word)
-{
-    const bool was_free = *word == 0;
-    *word = 1;
-    return was_free;
-}
-DEVICE void give(uint32_t *word)
-{
-    *word = 0;
 }
 DEVICE quad fresh(const quad *from)
 {

@@ -92,9 +92,11 @@ void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l)
     l->arg_bytes = sizeof *m;
 }
 
-void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
+void takt_cuda_launch_rows(const takt_cuda_rows *r, const takt_cuda_block_room *has,
+                           takt_cuda_launch *l)
 {
-    enum { SHORT = 256, LONG = 1024, LONGEST = 48 << 10, WIDE = 16, FEW = 264, MANY = 4096 };
+    enum { SHORT = 256, LONG = 1024, WIDE = 16, FEW = 264, MANY = 4096 };
+    const uint64_t longest = has->shared_bytes / sizeof(float) - LONG;
     if (r->n <= SHORT) {
         const uint32_t threads = r->rows < MANY ? 4 * WIDE : 8 * WIDE;
         *l = launch("takt_cuda_rows_f32_256", blocks_of(r->rows, threads / WIDE), threads);
@@ -103,9 +105,12 @@ void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l)
         *l = launch("takt_cuda_rows_f32_1024", blocks_of(r->rows, EACH), EACH * WIDE);
         l->shared_bytes =
             EACH * (WIDE + TAKT_CUDA_ROWS_LINE((uint32_t)r->n)) * (uint32_t)sizeof(float);
-    } else if (r->n <= LONGEST) {
+    } else if (r->n <= longest) {
         const uint32_t threads = r->n <= 4 * LONG ? 128 : r->rows <= FEW ? 1024 : 256;
-        *l = launch("takt_cuda_rows_f32_block", (uint32_t)r->rows, threads);
+        const bool is_held = r->op == TAKT_ROWS_SOFTMAX && r->n % 4 == 0 &&
+                             r->n <= (uint64_t)TAKT_CUDA_ROWS_HELD * threads;
+        *l = launch(is_held ? "takt_cuda_rows_f32_held" : "takt_cuda_rows_f32_block",
+                    (uint32_t)r->rows, threads);
         l->shared_bytes = ((uint32_t)r->n + threads) * (uint32_t)sizeof(float);
     } else {
         *l = launch("takt_cuda_rows_f32", (uint32_t)r->rows, TAKT_CUDA_ROWS_THREADS);
@@ -134,7 +139,8 @@ void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l)
 {
     *l = w->is_packed
-             ? launch("takt_cuda_depthwise_f32",
+             ? launch(w->op == TAKT_CUDA_DEPTHWISE ? "takt_cuda_depthwise_f32"
+                                                   : "takt_cuda_window_f32_quads",
                       blocks_of(w->count / 4, TAKT_CUDA_DEPTHWISE_THREADS),
                       TAKT_CUDA_DEPTHWISE_THREADS)
              : launch("takt_cuda_window_f32", blocks_of(w->count, TAKT_CUDA_WINDOW_THREADS),
@@ -297,95 +303,4 @@ void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda
     *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);
     l->args.again = *a;
     l->arg_bytes = sizeof *a;
-}
-
-/* ---- reductions ---- */
-
-enum { GRID_Y = 65535, ROW_THREADS = 128 };
-
-static bool is_arg(uint32_t op)
-{
-    return op >= TAKT_REDUCE_ARGMAX;
-}
-
-static uint64_t chunks_of(const takt_cuda_reduce *r)
-{
-    return (r->n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
-}
-
-/* Neighbours, a block to a chunk; short rows leave most of it idle. */
-static bool is_by_rows(const takt_cuda_reduce *r)
-{
-    enum { SHORT = 512 };
-    return !is_arg(r->op) && r->step == 1 && r->run >= r->n && r->n >= SHORT &&
-           chunks_of(r) * r->count <= INT32_MAX;
-}
-
-/* Whether chunks are computed apart: there are too few results to fill the device. */
-static bool is_cut(const takt_cuda_reduce *r, uint32_t processors)
-{
-    const uint64_t chunks = chunks_of(r);
-    return !is_arg(r->op) && chunks > 1 && chunks <= (uint64_t)GRID_Y * TAKT_CUDA_REDUCE_ROW &&
-           r->count / TAKT_CUDA_REDUCE_RESULTS < 2 * (uint64_t)processors;
-}
-
-static bool is_in_order(const takt_cuda_reduce *r)
-{
-    return is_by_rows(r) && chunks_of(r) > 1;
-}
-
-uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, uint32_t processors)
-{
-    return is_in_order(r) || is_cut(r, processors) ? chunks_of(r) * r->count * sizeof(float) : 0;
-}
-
-uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r)
-{
-    const uint64_t groups = blocks_of(chunks_of(r), TAKT_CUDA_REDUCE_GROUP);
-    return is_in_order(r) ? (uint32_t)(r->count * (2 + groups)) : 0;
-}
-
-static void launch_rows_of(const takt_cuda_reduce *r, float *scratch, uint32_t *tickets,
-                           takt_cuda_launch *l)
-{
-    enum { LONG = 1024 }; /* chunks; fewer are a block each, whose loads are on their way at once */
-    const uint64_t chunks = chunks_of(r);
-    const bool is_long = chunks >= LONG;
-    *l =
-        launch(is_long ? "takt_cuda_reduce_long_f32" : "takt_cuda_reduce_row_f32",
-               (uint32_t)(r->count * (is_long ? blocks_of(chunks, TAKT_CUDA_REDUCE_EACH) : chunks)),
-               ROW_THREADS);
-    l->args.reduce = *r;
-    l->shared_bytes = is_long ? TAKT_CUDA_REDUCE_SHARED : 0;
-    l->args.reduce.partial = is_in_order(r) ? scratch : NULL;
-    l->args.reduce.tickets = is_in_order(r) ? tickets : NULL;
-    l->tickets = takt_cuda_reduce_tickets(r);
-    l->arg_bytes = sizeof *r;
-}
-
-size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, float *scratch,
-                               uint32_t *tickets, takt_cuda_launch *l)
-{
-    const bool cut = is_cut(r, processors);
-    if (is_by_rows(r)) {
-        launch_rows_of(r, scratch, tickets, l);
-        return 1;
-    }
-    l[0] = launch(is_arg(r->op) ? "takt_cuda_reduce_arg_f32" : "takt_cuda_reduce_f32",
-                  blocks_of(r->count, TAKT_CUDA_REDUCE_RESULTS), TAKT_CUDA_REDUCE_THREADS);
-    l[0].args.reduce = *r;
-    l[0].args.reduce.is_row = r->step == 1;
-    l[0].args.reduce.is_cut = cut;
-    l[0].arg_bytes = sizeof *r;
-    if (!cut)
-        return 1;
-    const uint64_t chunks = chunks_of(r);
-    l[0].grid[1] = chunks < TAKT_CUDA_REDUCE_ROW ? (uint32_t)chunks : TAKT_CUDA_REDUCE_ROW;
-    l[0].grid[2] = blocks_of(chunks, TAKT_CUDA_REDUCE_ROW);
-    l[0].args.reduce.dst = scratch;
-    l[1] = launch("takt_cuda_combine_f32", blocks_of(r->count, TAKT_CUDA_REDUCE_THREADS),
-                  TAKT_CUDA_REDUCE_THREADS);
-    l[1].args.combine = (takt_cuda_combine){r->dst, scratch, r->count, chunks_of(r), r->op};
-    l[1].arg_bytes = sizeof l[1].args.combine;
-    return 2;
 }

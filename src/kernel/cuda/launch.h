@@ -58,6 +58,11 @@ typedef struct takt_cuda_launch {
     } args;
 } takt_cuda_launch;
 
+/* What a device has for a block, and for all: bytes of shared memory, multiprocessors. */
+typedef struct takt_cuda_block_room {
+    uint32_t shared_bytes, processors;
+} takt_cuda_block_room;
+
 enum { TAKT_CUDA_LAUNCHES = 2 }; /* of one step, at most */
 
 /* Offsets of the pointers in the arguments of a launch; how many there are. */
@@ -67,7 +72,8 @@ size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t cap
 void takt_cuda_launch_map(const takt_cuda_map *m, takt_cuda_launch *l);
 /* The same for a program of mixed types. */
 void takt_cuda_launch_map_mixed(const takt_cuda_map *m, takt_cuda_launch *l);
-void takt_cuda_launch_rows(const takt_cuda_rows *r, takt_cuda_launch *l);
+void takt_cuda_launch_rows(const takt_cuda_rows *r, const takt_cuda_block_room *has,
+                           takt_cuda_launch *l);
 void takt_cuda_launch_move(const takt_cuda_move_args *m, takt_cuda_launch *l);
 void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 /* The transform of x, or of the products to y. */
@@ -95,19 +101,17 @@ void takt_cuda_launch_block(const takt_cuda_block_args *g, takt_cuda_launch *l);
 void takt_cuda_launch_semiring(const takt_cuda_semiring_args *s, takt_cuda_launch *l);
 void takt_cuda_launch_gather(const takt_cuda_gather_args *g, takt_cuda_launch *l);
 
-/* Bytes of scratch that the next function needs at `scratch`; 0: none. */
-uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, uint32_t processors);
-uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r);
+/* Bytes of scratch that the launches need at `scratch`, and words at `tickets`; 0: none. */
+uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, const takt_cuda_block_room *has);
+uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r, const takt_cuda_block_room *has);
 /* The number of launches, 1 or 2. */
-size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, uint32_t processors, float *scratch,
-                               uint32_t *tickets, takt_cuda_launch *l);
+size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
+                               float *scratch, uint32_t *tickets, takt_cuda_launch *l);
+/* Of neighbours, as if they were very many; two tickets a chunk. */
+void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, uint32_t processors, uint32_t *tickets,
+                                  takt_cuda_launch *l);
 
 /* ---- recurrent layers ---- */
-
-/* What a device has for a block, and for all: bytes of shared memory, multiprocessors. */
-typedef struct takt_cuda_block_room {
-    uint32_t shared_bytes, processors;
-} takt_cuda_block_room;
 
 /* Chooses how a layer of these sizes is cut into blocks; false: no way fits into a block. */
 bool takt_cuda_cut_rnn(takt_cuda_rnn *r, const takt_cuda_block_room *has);
@@ -129,10 +133,10 @@ typedef struct takt_cuda_gemm_plan {
 
 /* Ways to compute one: tiles, with k whole (even) or cut (odd); then columns of a few rows. */
 size_t takt_cuda_gemm_ways(void);
-/* The way that takes least time for `batches` products on a device with that many multiprocessors,
- * or way `way`, if it is not TAKT_CUDA_GEMM_ANY. */
+/* The way that takes least time for `batches` products of those that fit the device, or way `way`,
+ * if it is not TAKT_CUDA_GEMM_ANY. */
 takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,
-                                           uint32_t processors, size_t way);
+                                           const takt_cuda_block_room *has, size_t way);
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l);
 

@@ -7,8 +7,7 @@ enum {
     CHUNK = TAKT_CUDA_GEMM_CHUNK,
     GRID_Z = 65535,
     COLS = TAKT_CUDA_GEMM_FEW_COLS,
-    FEW_WARPS = 16,
-    FEW_BYTES = 200 << 10 /* of shared memory */
+    FEW_WARPS = 16
 };
 
 static uint32_t blocks_of(uint64_t count, uint64_t each)
@@ -58,6 +57,7 @@ static const struct few {
     {"takt_cuda_gemm_f32_row", 1, 1.7, 0.73},
     {"takt_cuda_gemm_f32_four", 4, 2.7, 2.1},
     {"takt_cuda_gemm_f32_few", TAKT_CUDA_GEMM_FEW, 4.6, 3.2},
+    {"takt_cuda_gemm_f32_near", 1, 1.3, 0.73},
 };
 
 enum { FEW = sizeof few / sizeof *few, FEW_MOST = 32 };
@@ -74,10 +74,10 @@ static uint64_t few_bytes(const takt_cuda_gemm *g, const struct few *f)
     return each * f->rows * sizeof(float);
 }
 
-static bool few_fits(const takt_cuda_gemm *g, uint32_t batches, const struct few *f)
+static bool few_fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, const struct few *f)
 {
     return !g->is_conv && !g->adds_zero && g->m <= FEW_MOST && batches <= GRID_Z &&
-           few_bytes(g, f) <= FEW_BYTES;
+           few_bytes(g, f) <= most;
 }
 
 /* B is read once for every group of rows, from L2. */
@@ -110,6 +110,14 @@ static uint64_t tiles_of(const takt_cuda_gemm *g, const tile *t)
     return (uint64_t)blocks_of(g->m, t->rows) * blocks_of(g->n, t->cols);
 }
 
+/* A in shared memory: large tiles have a line per k, others a line per row. */
+static uint32_t tile_bytes(const tile *t)
+{
+    const uint32_t a = t->keeps ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
+    const uint32_t stage = a + t->depth * t->cols;
+    return (t->stages * stage + t->keeps * t->rows * t->cols) * (uint32_t)sizeof(float);
+}
+
 static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
 {
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
@@ -125,7 +133,9 @@ static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t proces
     const uint64_t blocks = tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
     const double each = 2.0 * t->rows * t->cols * k / 1e3; /* thousands of operations */
     const double share = (double)((blocks + processors - 1) / processors);
-    const double one = each / t->alone, all = share * each / t->rate;
+    /* A convolution whose channels do not come in fours brings its rows float by float. */
+    const double gathered = g->is_conv && g->channels % 4 != 0 ? 3e-4 * t->rows * k : 0;
+    const double one = each / t->alone + gathered, all = share * (each / t->rate + gathered);
     double us = t->begin + (one > all ? one : all);
     if (is_cut)
         us += ticket + 8.0 * g->m * g->n * batches * chunks_of(g) / bytes_per_us;
@@ -137,32 +147,44 @@ size_t takt_cuda_gemm_ways(void)
     return 2 * TILES + FEW;
 }
 
-/* Whether way `index` computes the product at all. */
-static bool fits(const takt_cuda_gemm *g, uint32_t batches, size_t index)
+/* Whether way `index` computes the product at all, with `most` bytes of shared memory a block. The
+ * corners of a convolution's rows lie there too. */
+static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_t index)
 {
+    enum { CORNER = 12 };
     if (index >= 2 * TILES)
-        return few_fits(g, batches, &few[index - 2 * TILES]);
+        return few_fits(g, batches, most, &few[index - 2 * TILES]);
     const tile *t = &tiles[index / 2];
     const char *kernel = g->is_conv ? t->convolution : t->product;
-    return kernel != NULL && tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
+    return kernel != NULL && tile_bytes(t) + (g->is_conv ? CORNER * t->rows : 0) <= most &&
+           tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
            (index % 2 == 0 || can_cut(g, batches));
 }
 
-/* The least kernel that takes all rows at once, or SIZE_MAX. */
-static size_t few_way(const takt_cuda_gemm *g, uint32_t batches)
+/* The kernel of fewest rows that takes all of them at once, or SIZE_MAX. */
+static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
 {
-    for (size_t i = 0; i < FEW; i++)
-        if (g->m <= few[i].rows)
-            return few_fits(g, batches, &few[i]) ? 2 * TILES + i : SIZE_MAX;
-    return SIZE_MAX;
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < FEW; i++) {
+        const struct few *f = &few[i], *before = best != SIZE_MAX ? &few[best] : NULL;
+        if (g->m > f->rows || !few_fits(g, batches, has->shared_bytes, f) ||
+            (before && before->rows < f->rows))
+            continue;
+        if (before == NULL || before->rows > f->rows ||
+            few_time(g, batches, has->processors, f) <
+                few_time(g, batches, has->processors, before))
+            best = i;
+    }
+    return best != SIZE_MAX ? 2 * TILES + best : SIZE_MAX;
 }
 
-static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors)
+static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
 {
+    const uint32_t processors = has->processors;
     size_t best = SIZE_MAX;
     double least = 0;
     for (size_t i = 0; i < 2 * TILES + FEW; i++) {
-        if (!fits(g, batches, i))
+        if (!fits(g, batches, has->shared_bytes, i))
             continue;
         const double us = i >= 2 * TILES
                               ? few_time(g, batches, processors, &few[i - 2 * TILES])
@@ -176,14 +198,14 @@ static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, uint32_t proce
 }
 
 takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,
-                                           uint32_t processors, size_t way)
+                                           const takt_cuda_block_room *has, size_t way)
 {
     takt_cuda_gemm_plan p = {.way = way};
     if (way == TAKT_CUDA_GEMM_ANY)
-        p.way = few_way(g, batches);
+        p.way = few_way(g, batches, has);
     if (way == TAKT_CUDA_GEMM_ANY && p.way == SIZE_MAX)
-        p.way = best_way(g, batches, processors);
-    else if (p.way >= 2 * TILES + FEW || !fits(g, batches, p.way))
+        p.way = best_way(g, batches, has);
+    else if (p.way >= 2 * TILES + FEW || !fits(g, batches, has->shared_bytes, p.way))
         p.way = SIZE_MAX;
     if (p.way >= 2 * TILES || p.way % 2 == 0)
         return p;
@@ -202,15 +224,12 @@ void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt
     }
     const tile *t = &tiles[p->way / 2];
     const uint32_t pieces = p->way % 2 != 0 ? chunks_of(g) : 1;
-    /* A in shared memory: large tiles have a line per k, others a line per row. */
-    const uint32_t a = t->keeps ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
-    const uint32_t stage = a + t->depth * t->cols;
     *l = (takt_cuda_launch){.kernel = g->is_conv ? t->convolution : t->product,
                             .grid = {(uint32_t)tiles_of(g, t), 1, batches * pieces},
                             .threads = t->threads,
                             .is_heavy = true,
                             .arg_bytes = sizeof *g};
-    l->shared_bytes = (t->stages * stage + t->keeps * t->rows * t->cols) * (uint32_t)sizeof(float);
+    l->shared_bytes = tile_bytes(t);
     l->args.gemm = *g;
     l->args.gemm.pieces = pieces;
     l->args.gemm.tiles = (uint32_t)tiles_of(g, t);

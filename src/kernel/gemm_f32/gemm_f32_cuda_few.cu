@@ -25,6 +25,7 @@ DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
 
 #define ROWS 1
 #define AT_ONCE 32
+#define BUFFERS 2
 #define NAMED(name) name##_row
 #include "kernel/gemm_f32/cuda_few.inc"
 
@@ -34,8 +35,22 @@ LATE_KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
     few_rows_row(&ARG, shared SELF);
 }
 
+/* Small products: what they wait for is not memory's rate but its latency. */
+#define ROWS 1
+#define AT_ONCE 32
+#define BUFFERS 3
+#define NAMED(name) name##_near
+#include "kernel/gemm_f32/cuda_few.inc"
+
+LATE_KERNEL(takt_cuda_gemm_f32_near, takt_cuda_gemm, 512, 1)
+{
+    DYNAMIC(float, shared);
+    few_rows_near(&ARG, shared SELF);
+}
+
 #define ROWS 4
 #define AT_ONCE 16
+#define BUFFERS 2
 #define NAMED(name) name##_four
 #include "kernel/gemm_f32/cuda_few.inc"
 
@@ -47,6 +62,7 @@ LATE_KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 
 #define ROWS TAKT_CUDA_GEMM_FEW
 #define AT_ONCE 16
+#define BUFFERS 2
 #define NAMED(name) name##_few
 #include "kernel/gemm_f32/cuda_few.inc"
 

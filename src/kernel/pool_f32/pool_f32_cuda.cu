@@ -1,7 +1,7 @@
 /* pool_f32_cuda.cu - pools and depthwise convolutions on a device: a thread computes an element.
  *
- * Neighbouring threads have neighbouring channels, so that x, w and y are read and written in
- * lines. Orders are those of pool_f32.h and depthwise_f32.h.
+ * Neighbouring threads have neighbouring channels, four each where channels come in fours, so that
+ * x, w and y are read and written in lines. Orders are those of pool_f32.h and depthwise_f32.h.
  */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
@@ -67,6 +67,15 @@ DEVICE uint32_t counted(uint32_t corner, uint32_t kernel, uint32_t dilation, uin
     return count;
 }
 
+/* Of a window whose corner is at (h, w) of x with its padding. */
+DEVICE uint32_t taps_of(const takt_cuda_window *a, uint32_t h, uint32_t w)
+{
+    const uint32_t end_h = a->count_pad ? a->before_h + a->height + a->after_h : 0;
+    const uint32_t end_w = a->count_pad ? a->before_w + a->width + a->after_w : 0;
+    return counted(h, a->kernel_h, a->dilation_h, a->before_h, a->height, end_h) *
+           counted(w, a->kernel_w, a->dilation_w, a->before_w, a->width, end_w);
+}
+
 DEVICE float average(const takt_cuda_window *a, const spot *s)
 {
     float sum = 0.0f;
@@ -75,11 +84,7 @@ DEVICE float average(const takt_cuda_window *a, const spot *s)
             const float *x = tap_at(a, s, i, j);
             sum = x != NULL ? sum + *x : sum;
         }
-    const uint32_t end_h = a->count_pad ? a->before_h + a->height + a->after_h : 0;
-    const uint32_t end_w = a->count_pad ? a->before_w + a->width + a->after_w : 0;
-    const uint32_t count =
-        counted(s->h, a->kernel_h, a->dilation_h, a->before_h, a->height, end_h) *
-        counted(s->w, a->kernel_w, a->dilation_w, a->before_w, a->width, end_w);
+    const uint32_t count = taps_of(a, s->h, s->w);
     return count > 0 ? sum / (float)count : 0.0f;
 }
 
@@ -92,6 +97,15 @@ DEVICE void load_four(const float *p, float *to)
     else
         for (uint32_t j = 0; j < 4; j++)
             to[j] = p[j];
+}
+
+DEVICE void store_four(float *to, const float *x)
+{
+    if (((uintptr_t)to & 15) == 0)
+        *(quad *)to = quad_of(x);
+    else
+        for (uint32_t j = 0; j < 4; j++)
+            to[j] = x[j];
 }
 
 /* A thread's first tap of x: four channels, at (h, w) before padding is taken away. */
@@ -139,13 +153,13 @@ LATE_KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_DEPTHWISE_THREA
 {
     const uint32_t i = (uint32_t)INDEX, quads = ARG.channels / 4;
     const uint32_t channel = i % quads * 4, position = i / quads, line = position / ARG.out_width;
-    const bool is_nine = ARG.kernel_h == 3 && ARG.kernel_w == 3 &&
-                         (((uintptr_t)ARG.x | (uintptr_t)ARG.w) & 15) == 0;
+    const bool is_nine =
+        ARG.kernel_h == 3 && ARG.kernel_w == 3 && (((uintptr_t)ARG.x | (uintptr_t)ARG.w) & 15) == 0;
     corner at;
     at.w = position % ARG.out_width * ARG.stride_w - ARG.before_w;
     at.h = line % ARG.out_height * ARG.stride_h - ARG.before_h;
-    at.image = ARG.x +
-               (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width * ARG.channels + channel;
+    at.image =
+        ARG.x + (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width * ARG.channels + channel;
     quad w[9];
     if (is_nine) { /* weights are constant */
         UNROLL
@@ -170,11 +184,77 @@ LATE_KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_DEPTHWISE_THREA
     UNROLL
     for (uint32_t j = 0; j < 4; j++)
         acc[j] = finished_with(&ARG.end, &end[j], acc[j], added[j]);
-    if (((uintptr_t)to & 15) == 0)
-        *(quad *)to = quad_of(acc);
-    else
+    store_four(to, acc);
+}
+
+/* ---- pools, four channels a thread ---- */
+
+/* The largest of 3 x 3, all loaded before they are used; padding is smaller than anything. */
+DEVICE void largest_nine(const takt_cuda_window *a, const corner *at, float *y)
+{
+    quad x[9];
+    UNROLL
+    for (uint32_t t = 0; t < 9; t++) {
+        const quad none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+        const uint32_t h = at->h + t / 3 * a->dilation_h, c = at->w + t % 3 * a->dilation_w;
+        const float *from = at->image + (uint64_t)(h * a->width + c) * a->channels;
+        x[t] = h < a->height && c < a->width ? *(const quad *)from : none;
+    }
+    UNROLL
+    for (uint32_t t = 0; t < 9; t++) {
+        float one[4];
+        spread(one, x[t]);
+        UNROLL
         for (uint32_t j = 0; j < 4; j++)
-            to[j] = acc[j];
+            y[j] = vf_max(y[j], one[j]);
+    }
+}
+
+DEVICE void pool_taps(const takt_cuda_window *a, const corner *at, float *y)
+{
+    const bool is_largest = a->op == TAKT_CUDA_LARGEST;
+    for (uint32_t r = 0; r < a->kernel_h; r++)
+        for (uint32_t c = 0; c < a->kernel_w; c++) {
+            const uint32_t h = at->h + r * a->dilation_h, col = at->w + c * a->dilation_w;
+            float x[4];
+            if (h >= a->height || col >= a->width)
+                continue;
+            load_four(at->image + (uint64_t)(h * a->width + col) * a->channels, x);
+            UNROLL
+            for (uint32_t j = 0; j < 4; j++)
+                y[j] = is_largest ? vf_max(y[j], x[j]) : y[j] + x[j];
+        }
+    if (is_largest)
+        return;
+    const uint32_t count = taps_of(a, at->h + a->before_h, at->w + a->before_w);
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        y[j] = count > 0 ? y[j] / (float)count : 0.0f;
+}
+
+KERNEL(takt_cuda_window_f32_quads, takt_cuda_window, TAKT_CUDA_DEPTHWISE_THREADS)
+{
+    const uint32_t i = (uint32_t)INDEX, quads = ARG.channels / 4;
+    const uint32_t channel = i % quads * 4, position = i / quads, line = position / ARG.out_width;
+    if (i >= (uint32_t)(ARG.count / 4))
+        return;
+    corner at;
+    at.w = position % ARG.out_width * ARG.stride_w - ARG.before_w;
+    at.h = line % ARG.out_height * ARG.stride_h - ARG.before_h;
+    at.image =
+        ARG.x + (uint64_t)(line / ARG.out_height) * ARG.height * ARG.width * ARG.channels + channel;
+    const float first = ARG.op == TAKT_CUDA_LARGEST ? -INFINITY : 0.0f;
+    float y[4] = {first, first, first, first};
+    if (ARG.op == TAKT_CUDA_LARGEST && ARG.kernel_h == 3 && ARG.kernel_w == 3 &&
+        ((uintptr_t)ARG.x & 15) == 0)
+        largest_nine(&ARG, &at, y);
+    else
+        pool_taps(&ARG, &at, y);
+    float *to = ARG.y + (uint64_t)position * ARG.channels + channel;
+    UNROLL
+    for (uint32_t j = 0; j < 4; j++)
+        y[j] = finished(&ARG.end, y[j], 0, position, channel + j);
+    store_four(to, y);
 }
 
 KERNEL(takt_cuda_window_f32, takt_cuda_window, TAKT_CUDA_WINDOW_THREADS)

@@ -5,6 +5,7 @@
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 #include "kernel/cuda/math.inc"
+#include "kernel/cuda/posts.h"
 #include "kernel/reduce/reduce.h"
 
 enum {
@@ -80,7 +81,7 @@ DEVICE float fold_there(uint32_t op, float *v)
 
 /* ---- rows: a block brings a chunk to shared memory, and sixteen threads add it ---- */
 
-enum { GROUP = TAKT_CUDA_REDUCE_GROUP, ROW_THREADS = 128 };
+enum { ROW_THREADS = 128 };
 
 DEVICE void read_lane(float *y, const float *x)
 {
@@ -163,19 +164,6 @@ DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
     return LANE == 0 ? BY_OP(fold, r->op, x) : 0.0f;
 }
 
-/* Words of a result: a lock, how many groups of chunks are added, and the chunks of each group that
- * are there. */
-typedef struct tally {
-    uint32_t *lock, *added, *arrived;
-    uint32_t groups;
-} tally;
-
-DEVICE uint32_t group_size(uint64_t chunks, uint32_t group)
-{
-    const uint64_t rest = chunks - (uint64_t)group * GROUP;
-    return rest < GROUP ? (uint32_t)rest : GROUP;
-}
-
 DEVICE void read_quads(float *to, const float *from)
 {
     UNROLL
@@ -213,11 +201,6 @@ DEVICE float joined_quads(uint32_t op, float total, const float *part, uint32_t 
     return total;
 }
 
-DEVICE bool is_complete(const tally *t, uint64_t chunks, uint32_t group)
-{
-    return group < t->groups && look(t->arrived + group) == group_size(chunks, group);
-}
-
 /* `count` sums, `step` apart, come to shared memory by threads `me` of `all`. Loads first: one at a
  * time, they took twice as long as the rest of the reduction. */
 DEVICE void bring_group(const float *from, uint64_t step, uint32_t count, uint32_t me, uint32_t all,
@@ -237,102 +220,24 @@ DEVICE void bring_group(const float *from, uint64_t step, uint32_t count, uint32
         part[k] = fresh_one(from + k * step);
 }
 
-/* Adds group after group, in order, as long as the next one is complete. Only the owner of the lock
- * adds, and no block waits: a block that completes a group while the lock is taken leaves it to the
- * owner, which looks again after releasing the lock. While one thread adds a group, another checks
- * whether the one after the next is complete, and the second half of the block brings the next. */
-DEVICE void add_groups(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
+/* The sums of a row's chunks in order, by the block that was last. */
+DEVICE void add_chunks(const takt_cuda_reduce *r, uint64_t result, uint32_t chunks,
                        float *part SELF_PARAMETER)
 {
-    float *dst = (float *)r->dst + result;
-    const float *sums = r->partial + result;
-    const uint64_t each = GROUP * r->count;           /* floats from one group to the next */
-    uint32_t *state = (uint32_t *)(part + 2 * GROUP); /* [0]: mine; [1], [2]: groups to come */
-    const uint32_t half = LANES / 2;
-    for (;;) {
-        SYNC();
-        if (LANE == 0) {
-            publish_near(); /* what this block did is seen before it looks at the lock */
-            const uint32_t next = look(t->added);
-            state[0] = is_complete(t, chunks, next) && take(t->lock);
-        }
-        SYNC();
-        if (state[0] == 0)
-            return;
-        publish_near();
-        uint32_t next = look(t->added);
-        float total = next > 0 ? fresh_one(dst) : 0.0f;
-        SYNC();
-        if (LANE == 0) /* another may have added it before the lock was taken */
-            state[1 + next % 2] = is_complete(t, chunks, next);
-        if (LANE == 1)
-            state[1 + (next + 1) % 2] = is_complete(t, chunks, next + 1);
-        SYNC();
-        const bool is_ready = state[1 + next % 2] != 0;
-        publish_near();
-        if (is_ready)
-            bring_group(sums + next * each, r->count, group_size(chunks, next), LANE, LANES,
-                        part + next % 2 * GROUP);
-        SYNC();
-        for (bool goes_on = is_ready; goes_on; next++) {
-            const bool has_next = state[1 + (next + 1) % 2] != 0;
-            SYNC();
-            if (LANE == 0)
-                total = BY_OP(joined_quads, r->op, total, part + next % 2 * GROUP,
-                              group_size(chunks, next), next == 0);
-            else if (LANE == half - 1)
-                state[1 + next % 2] = is_complete(t, chunks, next + 2);
-            else if (LANE >= half && has_next) {
-                publish_near();
-                bring_group(sums + (next + 1) * each, r->count, group_size(chunks, next + 1),
-                            LANE - half, half, part + (next + 1) % 2 * GROUP);
-            }
-            SYNC();
-            goes_on = has_next;
-        }
-        if (LANE == 0) {
-            if (is_ready) /* else another block has added all of them meanwhile */
-                *dst = total;
-            publish_near();
-            *t->added = next == t->groups ? 0 : next;
-            for (uint32_t g = 0; next == t->groups && g < t->groups; g++)
-                t->arrived[g] = 0;
-            give(t->lock);
-        }
-        SYNC();
-        if (next == t->groups)
-            return;
-    }
-}
-
-/* The only group, by the block that completes it. */
-DEVICE void add_group(const takt_cuda_reduce *r, uint64_t result, uint64_t chunks, const tally *t,
-                      float *part SELF_PARAMETER)
-{
     publish_near();
-    bring_group(r->partial + result, r->count, (uint32_t)chunks, LANE, LANES, part);
-    SYNC();
-    if (LANE == 0) {
-        ((float *)r->dst)[result] = BY_OP(joined_quads, r->op, 0.0f, part, (uint32_t)chunks, true);
-        *t->arrived = 0;
-    }
-}
-
-/* `count` chunks of a group, from `chunk` on, have been published: whether it is complete. */
-DEVICE bool is_complete_by(uint64_t chunks, uint64_t chunk, uint32_t count, const tally *t,
-                           float *x SELF_PARAMETER)
-{
-    const uint32_t group = (uint32_t)(chunk / GROUP);
+    bring_group(r->partial + result, r->count, chunks, LANE, LANES, part);
     SYNC();
     if (LANE == 0)
-        *(uint32_t *)x = add_some(t->arrived + group, count) + count == group_size(chunks, group);
-    SYNC();
-    const bool completes = *(const uint32_t *)x != 0;
-    SYNC();
-    return completes;
+        ((float *)r->dst)[result] = BY_OP(joined_quads, r->op, 0.0f, part, chunks, true);
 }
 
-/* ---- very long rows: a block takes eight chunks, sixteen threads each ---- */
+/* ---- very long rows ----
+ *
+ * As many blocks as the device has at once take eight chunks after eight chunks, sixteen threads
+ * each, and always have the next pieces on their way. They post the sum of a chunk; the first block
+ * takes posts in order and adds them: additions that depend on each other take half as long as the
+ * memory needs, if nothing waits for them.
+ */
 
 /* Pieces of all chunks come to shared memory, sixteen bytes a copy: 4 KB of a chunk at a time,
  * since memory gives less for pieces of 1 KB. Two chunks that a warp reads lie in different banks.
@@ -340,41 +245,63 @@ DEVICE bool is_complete_by(uint64_t chunks, uint64_t chunk, uint32_t count, cons
 enum {
     CHUNKS = TAKT_CUDA_REDUCE_EACH,
     PIECE = TAKT_CUDA_REDUCE_PIECE,
+    PIECES = TAKT_REDUCE_CHUNK / PIECE,
     LINE = TAKT_CUDA_REDUCE_LINE,
-    STAGES = 2,
-    STAGE = CHUNKS * LINE
+    STAGES = TAKT_CUDA_REDUCE_STAGES,
+    STAGE = CHUNKS * LINE,
+    POSTS = TAKT_CUDA_REDUCE_POSTS, /* that are taken at a time, by the second half of the block */
+    TAKERS = ROW_THREADS / 2
 };
 
-/* A piece of every chunk, from the thread's first element on to its first place. */
-DEVICE void bring_piece(const float *from, uint32_t piece, address to)
+/* What a block of the others does: items `first`, `first + step`, ... of eight chunks of a row. */
+typedef struct course {
+    uint64_t first, step, items, each; /* each: of a row */
+} course;
+
+/* The first element of an item, if all its chunks are whole and come by quads; else NULL. */
+DEVICE const float *item_of(const takt_cuda_reduce *r, const course *c, uint64_t item)
+{
+    const uint64_t at = item % c->each * (CHUNKS * TAKT_REDUCE_CHUNK);
+    if (item >= c->items || at + CHUNKS * TAKT_REDUCE_CHUNK > r->n)
+        return NULL;
+    const float *from = begin_of(r, item / c->each) + at;
+    return ((uintptr_t)from & 15) == 0 ? from : NULL;
+}
+
+/* Piece `turn` of the block's course, to its stage. */
+DEVICE void bring_piece(const takt_cuda_reduce *r, const course *c, uint64_t turn, address to,
+                        uint32_t thread)
 {
     enum { THREADS_OF = CHUNKS * WIDE, QUADS = PIECE / 4 };
-    const uint32_t stage = piece % STAGES * (STAGE * 4);
-    const float *next = from + piece * PIECE;
-    UNROLL
-    for (uint32_t i = 0; i < CHUNKS * PIECE / 4; i += THREADS_OF)
-        copy_async_if(piece < TAKT_REDUCE_CHUNK / PIECE, to,
-                      stage + (i / QUADS * LINE + i % QUADS * 4) * 4,
-                      next + i / QUADS * TAKT_REDUCE_CHUNK + i % QUADS * 4);
+    const float *from = item_of(r, c, c->first + turn / PIECES * c->step);
+    if (from != NULL) {
+        const uint32_t stage = (uint32_t)(turn % STAGES) * (STAGE * 4);
+        from += thread / QUADS * TAKT_REDUCE_CHUNK + thread % QUADS * 4 + turn % PIECES * PIECE;
+        UNROLL
+        for (uint32_t i = 0; i < CHUNKS * PIECE / 4; i += THREADS_OF)
+            copy_async_if(true, to, stage + (i / QUADS * LINE + i % QUADS * 4) * 4,
+                          from + i / QUADS * TAKT_REDUCE_CHUNK + i % QUADS * 4);
+    }
     copy_end();
 }
 
-/* A lane of eight whole chunks from `from` on. */
-DEVICE float lane_staged(uint32_t op, const float *from, float *x SELF_PARAMETER)
+/* A lane of the item that begins with piece `turn`. */
+DEVICE float lane_staged(uint32_t op, const takt_cuda_reduce *r, const course *c, uint64_t turn,
+                         float *x SELF_PARAMETER)
 {
-    const uint32_t chunk = LANE / (PIECE / 4), at = LANE % (PIECE / 4) * 4;
-    const address to = address_of(x + chunk * LINE + at);
+    const uint32_t lane = LANE % WIDE;
+    const uint64_t item = c->first + turn / PIECES * c->step;
+    const address to = address_of(x + LANE / (PIECE / 4) * LINE + LANE % (PIECE / 4) * 4);
+    const bool is_staged = item_of(r, c, item) != NULL;
     float sum = identity(op);
-    from += chunk * TAKT_REDUCE_CHUNK + at;
-    UNROLL
-    for (uint32_t p = 0; p < STAGES - 1; p++)
-        bring_piece(from, p, to);
-    ROLL for (uint32_t p = 0; p < TAKT_REDUCE_CHUNK / PIECE; p++)
+    ROLL for (uint32_t p = 0; p < PIECES; p++, turn++)
     {
         COPY_WAIT(STAGES - 2);
         SYNC();
-        bring_piece(from, p + STAGES - 1, to);
-        const float *own = x + p % STAGES * STAGE + LANE / WIDE * LINE + LANE % WIDE;
+        bring_piece(r, c, turn + STAGES - 1, to, LANE);
+        if (!is_staged)
+            continue;
+        const float *own = x + turn % STAGES * STAGE + LANE / WIDE * LINE + lane;
         float y[PIECE / WIDE];
         UNROLL
         for (uint32_t k = 0; k < PIECE / WIDE; k++)
@@ -383,8 +310,60 @@ DEVICE float lane_staged(uint32_t op, const float *from, float *x SELF_PARAMETER
         for (uint32_t k = 0; k < PIECE / WIDE; k++)
             sum = join(op, sum, y[k]);
     }
-    SYNC();
-    return sum;
+    if (is_staged)
+        return sum;
+    const uint64_t begin = (item % c->each * CHUNKS + LANE / WIDE) * TAKT_REDUCE_CHUNK;
+    const uint64_t rest = begin < r->n ? r->n - begin : 0;
+    return lane_far(op, begin_of(r, item / c->each) + begin,
+                    rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK, lane);
+}
+
+/* Chunks of the block's items, each posted to its place. */
+DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chunks,
+                        float *x SELF_PARAMETER)
+{
+    const address to = address_of(x + LANE / (PIECE / 4) * LINE + LANE % (PIECE / 4) * 4);
+    float *lanes = x + STAGES * STAGE;
+    UNROLL
+    for (uint32_t p = 0; p + 1 < STAGES; p++)
+        bring_piece(r, c, p, to, LANE);
+    uint64_t turn = 0;
+    ROLL for (uint64_t item = c->first; item < c->items; item += c->step, turn += PIECES)
+    {
+        const float sum = BY_OP(lane_staged, r->op, r, c, turn, x SELF);
+        const uint64_t chunk = item % c->each * CHUNKS + LANE / WIDE;
+        lanes[LANE] = sum;
+        SYNC(); /* the next item has barriers before it writes there */
+        if (LANE % WIDE == 0 && chunk < chunks)
+            post(r->tickets + 2 * (item / c->each * chunks + chunk),
+                 BY_OP(fold, r->op, lanes + LANE));
+    }
+}
+
+/* Adds the posts of all rows, row after row. While one thread adds, others take the next posts. */
+DEVICE void add_posts(const takt_cuda_reduce *r, uint64_t chunks, float *x SELF_PARAMETER)
+{
+    enum { EACH = POSTS / TAKERS };
+    const uint64_t batches = (chunks + POSTS - 1) / POSTS, all = batches * r->count;
+    float total = 0.0f;
+    ROLL for (uint64_t b = 0; b <= all; b++)
+    {
+        if (LANE >= TAKERS && b < all) {
+            const uint64_t at = b % batches * POSTS, left = chunks - at;
+            uint32_t *from = r->tickets + 2 * (b / batches * chunks + at);
+            float *to = x + b % 2 * POSTS;
+            TAKE_POSTS(EACH, to, from, LANE - TAKERS, TAKERS,
+                       left < POSTS ? (uint32_t)left : POSTS);
+        }
+        if (LANE == 0 && b > 0) {
+            const uint64_t done = b - 1, at = done % batches * POSTS, left = chunks - at;
+            total = BY_OP(joined_quads, r->op, total, x + done % 2 * POSTS,
+                          left < POSTS ? (uint32_t)left : POSTS, at == 0);
+            if (left <= POSTS)
+                ((float *)r->dst)[done / batches] = total;
+        }
+        SYNC();
+    }
 }
 
 #endif

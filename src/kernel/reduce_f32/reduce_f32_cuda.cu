@@ -2,8 +2,9 @@
  * lanes.
  *
  * Long reductions are cut where the contract cuts them, at chunks of 4096. Those of neighbours are
- * a block each, and chunks are added in order while others are still computed. For the rest every
- * block of y computes one, and a second kernel combines them in order.
+ * a block each, and the last one adds the chunks in order; of very long ones, chunks are added
+ * while others are still computed. For the rest every block of y computes one, and a second kernel
+ * combines them in order.
  */
 #include "kernel/reduce_f32/cuda_rows.h"
 
@@ -77,54 +78,32 @@ KERNEL(takt_cuda_reduce_row_f32, takt_cuda_reduce, ROW_THREADS)
             ((float *)ARG.dst)[result] = sum;
         return;
     }
-    tally t;
-    t.groups = (uint32_t)((chunks + GROUP - 1) / GROUP);
-    t.lock = ARG.tickets + result * (2 + t.groups);
-    t.added = t.lock + 1;
-    t.arrived = t.lock + 2;
     if (LANE == 0) {
         ARG.partial[chunk * ARG.count + result] = sum;
         publish_near();
+        *(uint32_t *)x = is_last(ARG.tickets + result, (uint32_t)chunks - 1);
     }
-    if (is_complete_by(chunks, chunk, 1, &t, x SELF))
-        add_group(&ARG, result, chunks, &t, x SELF); /* longer rows are the next kernel's */
+    SYNC();
+    const bool is_last_block = *(const uint32_t *)x != 0;
+    SYNC();
+    if (is_last_block)
+        add_chunks(&ARG, result, (uint32_t)chunks, x SELF); /* longer rows are the next kernel's */
 }
 
-KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 3)
+KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 2)
 {
     DYNAMIC(float, x);
     const uint64_t chunks = (ARG.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
-    const uint64_t blocks = (chunks + TAKT_CUDA_REDUCE_EACH - 1) / TAKT_CUDA_REDUCE_EACH;
-    const uint64_t result = BLOCK_X / blocks, first = BLOCK_X % blocks * TAKT_CUDA_REDUCE_EACH;
-    const uint64_t chunk = first + LANE / WIDE, begin = chunk * TAKT_REDUCE_CHUNK;
-    const uint64_t rest = chunk < chunks ? ARG.n - begin : 0;
-    const uint32_t n = rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK;
-    const uint32_t lane = LANE % WIDE;
-    const float *from = begin_of(&ARG, result);
-    float sum;
-    if ((first + CHUNKS) * TAKT_REDUCE_CHUNK <= ARG.n && ((uintptr_t)from & 15) == 0)
-        sum = BY_OP(lane_staged, ARG.op, from + first * TAKT_REDUCE_CHUNK, x SELF);
-    else
-        sum = BY_OP(lane_far, ARG.op, from + begin, n, lane);
-    x[LANE] = sum;
-    SYNC();
-    if (lane == 0 && chunk < chunks) {
-        ARG.partial[chunk * ARG.count + result] = fold_there(ARG.op, x + LANE);
-        publish_near();
-    }
-    tally t;
-    t.groups = (uint32_t)((chunks + GROUP - 1) / GROUP);
-    t.lock = ARG.tickets + result * (2 + t.groups);
-    t.added = t.lock + 1;
-    t.arrived = t.lock + 2;
-    const uint64_t left = chunks - first;
-    const uint32_t count = left < TAKT_CUDA_REDUCE_EACH ? (uint32_t)left : TAKT_CUDA_REDUCE_EACH;
-    if (!is_complete_by(chunks, first, count, &t, x SELF))
+    if (BLOCK_X == 0) {
+        add_posts(&ARG, chunks, x SELF);
         return;
-    if (t.groups == 1)
-        add_group(&ARG, result, chunks, &t, x SELF);
-    else
-        add_groups(&ARG, result, chunks, &t, x SELF);
+    }
+    course c;
+    c.each = (chunks + CHUNKS - 1) / CHUNKS;
+    c.items = c.each * ARG.count;
+    c.first = BLOCK_X - 1;
+    c.step = ARG.blocks;
+    post_chunks(&ARG, &c, chunks, x SELF);
 }
 
 KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)

@@ -45,19 +45,22 @@ DEVICE float larger(float most, float x)
     return x > most ? x : most;
 }
 
-/* The largest of the threads' values: first 64 threads, then sixteen take the others', and all take
- * theirs. Sixteen alone would take longer than the rest of a softmax of 10,000. */
+/* The largest of the threads' values: first 128 threads, then sixteen take the others', and all
+ * take theirs. Sixteen alone would take longer than the rest of a softmax of 10,000. */
 DEVICE float block_max(const held_row *r, float most SELF_PARAMETER)
 {
-    enum { MANY = 64 };
+    enum { MANY = 128, MOST = 1024 };
     r->part[LANE] = most;
     SYNC();
-    if (LANE < MANY) {
-        for (uint32_t k = LANE + MANY; k < LANES; k += MANY)
-            most = larger(most, r->part[k]);
-        r->part[LANE] = most;
+    if (LANES > MANY) {
+        if (LANE < MANY) {
+            UNROLL
+            for (uint32_t k = MANY; k < MOST; k += MANY)
+                most = larger(most, r->part[LANE + (k < LANES ? k : 0)]);
+            r->part[LANE] = most;
+        }
+        SYNC();
     }
-    SYNC();
     if (LANE < WIDE) {
         UNROLL
         for (uint32_t k = WIDE; k < MANY; k += WIDE)
