@@ -321,7 +321,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     return TAKT_OK;
 }
 
-/* Cuts are for runs that can be interrupted; one that is only begun goes in one piece. */
+/* Cuts are for runs that can be interrupted; one that is only begun is enqueued at once. */
 static takt_segment uncut(const takt_plan *plan)
 {
     takt_segment all = plan->segments[0];

@@ -146,15 +146,17 @@ static void interrupted(void)
     end(&b);
 }
 
-/* Nobody waits between pieces on the caller's stream, so nothing is cut there, and a fault of any
- * step is found by the wait. */
-static void in_one_piece(void)
+/* Nobody waits between pieces on the caller's stream: their graphs follow each other, and a fault
+ * of any of them is found by the wait. */
+static void streamed(void)
 {
     int queue;
     bench b;
     if (begin(&b, &(gpu_settings){.is_slow = true, .is_late = true}, NULL, &queue)) {
+        const uint64_t before = gpu_count().graph_launches;
         EXPECT(takt_session_run(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
         EXPECT(takt_session_wait(b.gpu) == TAKT_OK, "%s", takt_session_error(b.gpu)->message);
+        EXPECT_EQ(gpu_count().graph_launches - before, b.plan->segment_count);
         same(&b);
         set_index(b.gpu, 5);
         EXPECT_OK(NULL, takt_session_run(b.gpu));
@@ -191,4 +193,4 @@ static void destroyed(void)
     end(&b);
 }
 
-TEST_MAIN(cut, interrupted, in_one_piece, destroyed)
+TEST_MAIN(cut, interrupted, streamed, destroyed)

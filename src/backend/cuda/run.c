@@ -36,11 +36,11 @@ static int launch_copy(const takt_cuda_part *p, size_t index)
 }
 
 /* Launches steps one by one, for callers that observe each. */
-static int launch_steps(takt_cuda_part *p, const takt_segment *g)
+static int launch_steps(takt_cuda_part *p, const takt_segment *g, size_t first)
 {
     const takt_cuda_driver *d = &p->cuda->driver;
     int result = TAKT_CU_OK;
-    for (size_t i = g->first; i <= g->end && result == TAKT_CU_OK; i++) {
+    for (size_t i = first; i <= g->end && result == TAKT_CU_OK; i++) {
         takt_cuda_call *calls = i < g->end ? p->steps[i].calls : &p->done;
         const size_t count = i < g->end ? p->steps[i].count : 1;
         if (i < g->end && p->plan->steps[i].transfer.way != TAKT_COPY_NONE)
@@ -59,6 +59,25 @@ static int launch_steps(takt_cuda_part *p, const takt_segment *g)
     return result;
 }
 
+/* The graphs of a segment: one, or on the caller's stream one for each piece that it is cut into.
+ * Steps that have none are launched one by one. */
+static int launch_graphs(takt_cuda_part *p, const takt_segment *g)
+{
+    int result = TAKT_CU_OK;
+    size_t at = g->first;
+    while (at < g->end && result == TAKT_CU_OK) {
+        size_t i = 0;
+        while (i < p->graph_count &&
+               (p->graphs[i].first != at || p->graphs[i].end > g->end || p->graphs[i].exec == NULL))
+            i++;
+        result = i < p->graph_count ? p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream)
+                                    : launch_steps(p, g, at);
+        at = i < p->graph_count ? p->graphs[i].end : g->end;
+        p->run += result == TAKT_CU_OK; /* each ends with a number of its own */
+    }
+    return result;
+}
+
 takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_segment *g)
 {
     takt_cuda_part *p = opened;
@@ -71,19 +90,11 @@ takt_status takt_cuda_enqueue(void *opened, const takt_execution *x, const takt_
             memcpy(p->pinned + p->steps[i].pinned,
                    (const char *)x->base[s->in[0].buffer] + s->in[0].offset, s->transfer.bytes);
     }
-    p->run++;
+    memset(p->pinned + TAKT_CUDA_HEAD, 0xff, 8 * p->fault_count); /* pieces add to them */
     takt_cuda_enter(p->cuda);
-    int result = -1;
-    for (size_t i = 0; i < p->graph_count; i++)
-        if (p->graphs[i].first == g->first && p->graphs[i].end == g->end &&
-            p->graphs[i].exec != NULL)
-            result = p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream);
-    if (result == -1)
-        result = launch_steps(p, g);
-    if (result != TAKT_CU_OK) { /* work in flight completes */
+    const int result = launch_graphs(p, g);
+    if (result != TAKT_CU_OK) /* work in flight completes */
         (void)p->cuda->driver.stream_wait(p->stream);
-        p->run--;
-    }
     takt_cuda_leave(p->cuda);
     return takt_cuda_check(p->cuda, x->error, result, "a segment cannot be launched");
 }

@@ -55,6 +55,8 @@ LATE_KERNEL(takt_cuda_done, takt_cuda_done_args, 32)
     BEGIN();
     if (ARG.fault_count > 0) {
         for (uint32_t i = LANE; i < ARG.fault_count; i += LANES) {
+            if (ARG.faults[i] == UINT64_MAX)
+                continue; /* a piece before this one may have had one */
             ARG.faults_seen[i] = ARG.faults[i];
             ARG.faults[i] = UINT64_MAX;
         }

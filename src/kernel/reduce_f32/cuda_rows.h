@@ -3,17 +3,12 @@
 #define TAKT_KERNEL_REDUCE_F32_CUDA_ROWS_H
 
 #include "kernel/cuda/args.h"
-#include "kernel/cuda/lang.h"
+#include "kernel/cuda/lanes.h"
 #include "kernel/cuda/math.inc"
 #include "kernel/cuda/posts.h"
 #include "kernel/reduce/reduce.h"
 
-enum {
-    THREADS = TAKT_CUDA_REDUCE_THREADS,
-    RESULTS = TAKT_CUDA_REDUCE_RESULTS,
-    WIDE = 16,
-    AT_ONCE = 16
-};
+enum { THREADS = TAKT_CUDA_REDUCE_THREADS, RESULTS = TAKT_CUDA_REDUCE_RESULTS };
 
 DEVICE float identity(uint32_t op)
 {
@@ -82,13 +77,6 @@ DEVICE float fold_there(uint32_t op, float *v)
 /* ---- rows: a block brings a chunk to shared memory, and sixteen threads add it ---- */
 
 enum { ROW_THREADS = 128 };
-
-DEVICE void read_lane(float *y, const float *x)
-{
-    UNROLL
-    for (uint32_t k = 0; k < AT_ONCE; k++)
-        y[k] = x[k * WIDE];
-}
 
 /* The next elements are loaded while these are added. */
 DEVICE float lane_in(uint32_t op, const float *x, uint32_t n, uint32_t lane)

@@ -3,10 +3,10 @@
 #define TAKT_KERNEL_ROWS_F32_CUDA_BLOCK_H
 
 #include "kernel/cuda/args.h"
-#include "kernel/cuda/lang.h"
+#include "kernel/cuda/lanes.h"
 #include "kernel/cuda/math.inc"
 
-enum { THREADS = TAKT_CUDA_ROWS_THREADS, WIDE = 16, CHUNK = 4096, AT_ONCE = 16 };
+enum { THREADS = TAKT_CUDA_ROWS_THREADS, CHUNK = 4096 };
 
 typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE, EXPONENTIAL } summand;
 
@@ -77,13 +77,6 @@ DEVICE float block_max(const held_row *r, float most SELF_PARAMETER)
         most = larger(most, v[k]);
     SYNC();
     return most;
-}
-
-DEVICE void read_lane(float *y, const float *x)
-{
-    UNROLL
-    for (uint32_t k = 0; k < AT_ONCE; k++)
-        y[k] = x[k * WIDE];
 }
 
 /* A lane of n elements, from x on; the next ones are loaded while these are added. */
