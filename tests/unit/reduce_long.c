@@ -1,4 +1,4 @@
-/* reduce_long.c - a row in parts has the bits of the row at once. */
+/* reduce_long.c - rows and columns in parts have the bits of those at once. */
 #include "test.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 #include "backend/cpu/reduce_long.h"
 #include "kernel/isa.h"
 
-enum { MOST = 5 * TAKT_REDUCE_CHUNK + 3, ROWS = 3, CHUNKS = 6 };
+enum { MOST = 5 * TAKT_REDUCE_CHUNK + 3, ROWS = 3, CHUNKS = 6, COLUMNS = 40 };
 
-static float x[ROWS * MOST];
+static float x[ROWS * MOST * COLUMNS];
 
 static void fill(void)
 {
@@ -20,28 +20,45 @@ static void fill(void)
     }
 }
 
-/* Cut at every chunk, in an order that no thread would choose. */
-static void check(takt_reduce_fn *run, takt_reduce_op op, size_t n)
+static void reduce_whole(const takt_reduce_long *l, float *to)
 {
-    const takt_reduce_long l = {.run = run, .op = op, .dtype = TAKT_F32, .rows = ROWS, .n = n};
-    const size_t chunks = ROWS * takt_reduce_long_chunks(&l);
-    float parts[ROWS * CHUNKS], joined[ROWS], whole[ROWS];
-    for (size_t i = chunks; i-- > 0;)
-        takt_reduce_long_parts(&l, x, i, i + 1, parts);
-    takt_reduce_long_join(&l, parts, joined);
-    const takt_reduce r = {
-        .op = op, .dst = whole, .src = x, .count = ROWS, .across = n, .n = n, .run = n, .step = 1};
-    run(&r);
-    EXPECT(memcmp(joined, whole, sizeof whole) == 0, "op %d, n %zu: %a, not %a", (int)op, n,
-           (double)joined[0], (double)whole[0]);
-    takt_reduce_long_parts(&l, x, 0, chunks, parts);
-    takt_reduce_long_join(&l, parts, joined);
-    EXPECT(memcmp(joined, whole, sizeof whole) == 0, "op %d, n %zu, all at once", (int)op, n);
+    for (size_t i = 0; i < l->rows; i++) {
+        const takt_reduce r = {.op = l->op,
+                               .dst = to + i * l->inner,
+                               .src = x + i * l->n * l->inner,
+                               .count = l->inner,
+                               .across = 1,
+                               .n = l->n,
+                               .run = l->n,
+                               .step = l->inner};
+        l->run(&r);
+    }
+}
+
+/* Cut at every chunk, in an order that no thread would choose. */
+static void check(const takt_reduce_long *l)
+{
+    const size_t units = takt_reduce_long_units(l), bytes = ROWS * l->inner * sizeof(float);
+    static float parts[ROWS * CHUNKS * COLUMNS];
+    float joined[ROWS * COLUMNS], whole[ROWS * COLUMNS];
+    for (size_t i = units; i-- > 0;)
+        takt_reduce_long_parts(l, x, i, i + 1, parts);
+    takt_reduce_long_join(l, parts, joined);
+    reduce_whole(l, whole);
+    EXPECT(memcmp(joined, whole, bytes) == 0, "op %d, n %zu, %zu columns: %a, not %a", (int)l->op,
+           l->n, l->inner, (double)joined[0], (double)whole[0]);
+    memset(joined, 0, bytes);
+    takt_reduce_long_parts(l, x, 0, units / 2, parts);
+    takt_reduce_long_parts(l, x, units / 2, units, parts);
+    takt_reduce_long_join(l, parts, joined);
+    EXPECT(memcmp(joined, whole, bytes) == 0, "op %d, n %zu, %zu columns, two parts", (int)l->op,
+           l->n, l->inner);
 }
 
 static void parts(void)
 {
     static const size_t sizes[] = {1, 15, 4095, 4096, 4097, 8192, 8193, 9000, 4 * 4096 + 100, MOST};
+    static const size_t columns[] = {1, 5, 16, COLUMNS};
     static const takt_reduce_op ops[] = {TAKT_REDUCE_SUM, TAKT_REDUCE_SUMSQ, TAKT_REDUCE_PROD,
                                          TAKT_REDUCE_MAX, TAKT_REDUCE_MIN};
     takt_reduce_fn *run =
@@ -50,7 +67,13 @@ static void parts(void)
     for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             x[7] = i % 2 == 0 ? 1 : -INFINITY;
-            check(run, ops[o], sizes[i]);
+            for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
+                check(&(takt_reduce_long){.run = run,
+                                          .op = ops[o],
+                                          .dtype = TAKT_F32,
+                                          .rows = ROWS,
+                                          .n = sizes[i],
+                                          .inner = columns[k]});
         }
 }
 

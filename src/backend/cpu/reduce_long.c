@@ -1,4 +1,4 @@
-/* reduce_long.c - parts of long rows, and their combination in order. */
+/* reduce_long.c - parts of long rows and columns, and their combination in order. */
 #include "backend/cpu/reduce_long.h"
 
 #include <stdbool.h>
@@ -11,8 +11,19 @@ size_t takt_reduce_long_chunks(const takt_reduce_long *l)
     return (l->n + CHUNK - 1) / CHUNK;
 }
 
-void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
-                            void *parts)
+/* Columns of a unit: as many as the kernels take at a time. */
+static size_t blocks_of(const takt_reduce_long *l)
+{
+    return (l->inner + TAKT_REDUCE_LANES - 1) / TAKT_REDUCE_LANES;
+}
+
+size_t takt_reduce_long_units(const takt_reduce_long *l)
+{
+    return l->rows * takt_reduce_long_chunks(l) * blocks_of(l);
+}
+
+static void parts_of_rows(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                          void *parts)
 {
     const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
     for (size_t count; first < end; first += count) {
@@ -32,46 +43,91 @@ void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t fir
     }
 }
 
-/* The first part, then one after the other. */
+static void parts_of_columns(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                             void *parts)
+{
+    const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
+    const size_t blocks = blocks_of(l);
+    for (size_t count; first < end; first += count) {
+        const size_t part = first / blocks, column = first % blocks * TAKT_REDUCE_LANES;
+        const size_t at = part % chunks * CHUNK, n = l->n - at < CHUNK ? l->n - at : CHUNK;
+        count = blocks - first % blocks < end - first ? blocks - first % blocks : end - first;
+        const size_t left = l->inner - column, columns = count * TAKT_REDUCE_LANES;
+        const takt_reduce r = {.op = l->op,
+                               .dst = (char *)parts + (part * l->inner + column) * bytes,
+                               .src = (const char *)x +
+                                      ((part / chunks * l->n + at) * l->inner + column) * bytes,
+                               .count = left < columns ? left : columns,
+                               .across = 1,
+                               .n = n,
+                               .run = n,
+                               .step = l->inner};
+        l->run(&r);
+    }
+}
+
+void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                            void *parts)
+{
+    if (l->inner == 1)
+        parts_of_rows(l, x, first, end, parts);
+    else
+        parts_of_columns(l, x, first, end, parts);
+}
+
+/* `n` parts of `inner` results: the first, then one after the other. */
 #define IN_ORDER(type)                                                                             \
-    static void order_##type(bool is_product, const type *part, size_t n, type *y)                 \
+    static void order_##type(const takt_reduce_long *l, const type *part, size_t n, type *y)       \
     {                                                                                              \
-        type total = part[0];                                                                      \
+        const bool is_product = l->op == TAKT_REDUCE_PROD;                                         \
+        for (size_t k = 0; k < l->inner; k++)                                                      \
+            y[k] = part[k];                                                                        \
         for (size_t i = 1; i < n; i++)                                                             \
-            total = is_product ? total * part[i] : total + part[i];                                \
-        *y = total;                                                                                \
+            for (size_t k = 0; k < l->inner; k++) {                                                \
+                const type more = part[i * l->inner + k];                                          \
+                y[k] = is_product ? y[k] * more : y[k] + more;                                     \
+            }                                                                                      \
     }
 IN_ORDER(float)
 IN_ORDER(double)
 IN_ORDER(uint32_t) /* integers wrap, signed ones too */
 IN_ORDER(uint64_t)
 
+/* Any order is correct. */
+static void join_extremes(const takt_reduce_long *l, const void *parts, void *y)
+{
+    const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
+    for (size_t i = 0; i < l->rows; i++) {
+        const takt_reduce r = {.op = l->op,
+                               .dst = (char *)y + i * l->inner * bytes,
+                               .src = (const char *)parts + i * chunks * l->inner * bytes,
+                               .count = l->inner,
+                               .across = 1,
+                               .n = chunks,
+                               .run = chunks,
+                               .step = l->inner};
+        l->run(&r);
+    }
+}
+
 void takt_reduce_long_join(const takt_reduce_long *l, const void *parts, void *y)
 {
     const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
-    const bool is_product = l->op == TAKT_REDUCE_PROD, is_float = takt_dtype_is_float(l->dtype);
-    if (l->op == TAKT_REDUCE_MAX || l->op == TAKT_REDUCE_MIN) { /* any order is correct */
-        const takt_reduce r = {.op = l->op,
-                               .dst = y,
-                               .src = parts,
-                               .count = l->rows,
-                               .across = chunks,
-                               .n = chunks,
-                               .run = chunks,
-                               .step = 1};
-        l->run(&r);
+    const bool is_float = takt_dtype_is_float(l->dtype);
+    if (l->op == TAKT_REDUCE_MAX || l->op == TAKT_REDUCE_MIN) {
+        join_extremes(l, parts, y);
         return;
     }
     for (size_t i = 0; i < l->rows; i++) {
-        const void *from = (const char *)parts + i * chunks * bytes;
-        void *to = (char *)y + i * bytes;
+        const void *from = (const char *)parts + i * chunks * l->inner * bytes;
+        void *to = (char *)y + i * l->inner * bytes;
         if (is_float && bytes == 4)
-            order_float(is_product, from, chunks, to);
+            order_float(l, from, chunks, to);
         else if (is_float)
-            order_double(is_product, from, chunks, to);
+            order_double(l, from, chunks, to);
         else if (bytes == 4)
-            order_uint32_t(is_product, from, chunks, to);
+            order_uint32_t(l, from, chunks, to);
         else
-            order_uint64_t(is_product, from, chunks, to);
+            order_uint64_t(l, from, chunks, to);
     }
 }

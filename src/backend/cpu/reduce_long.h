@@ -1,4 +1,4 @@
-/* reduce_long.h - long rows reduced chunk by chunk, so that threads can share one row.
+/* reduce_long.h - long rows and columns reduced chunk by chunk, so that threads can share one.
  *
  * The contract of the kernels (kernel/reduce/reduce.h) is that chunks are combined in order: a row
  * in parts has the bits of a row at once.
@@ -13,15 +13,18 @@ typedef struct takt_reduce_long {
     takt_reduce_fn *run;
     takt_reduce_op op; /* no arg */
     takt_dtype dtype;  /* one that has a family */
-    size_t rows, n;    /* n > 0 */
+    size_t rows, n;    /* n > 0; x is [rows, n, inner], the result [rows, inner] */
+    size_t inner;
 } takt_reduce_long;
 
 /* Chunks of one row. */
 size_t takt_reduce_long_chunks(const takt_reduce_long *l);
-/* Chunks [first, end), counted through all rows of x, each to its place in `parts`. */
+/* What threads share: chunks of all rows, of TAKT_REDUCE_LANES columns where inner > 1. */
+size_t takt_reduce_long_units(const takt_reduce_long *l);
+/* Units [first, end), each to its place in `parts`, which is [rows, chunks, inner]. */
 void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                             void *parts);
-/* The results of all rows from the parts of all chunks. */
+/* The results from the parts of all chunks. */
 void takt_reduce_long_join(const takt_reduce_long *l, const void *parts, void *y);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct facts {
     bool is_arg;
     size_t outer, inner; /* results = outer * inner: x is [outer, n, inner] if is_plain */
     size_t n, count;
+    size_t grain; /* units of a long reduction that stay together */
     bool is_plain;
     takt_strided walk; /* otherwise: results by reduced elements, read with strides */
 } facts;
@@ -169,7 +170,7 @@ static char *results(const takt_step *s, const takt_task *t)
     return (char *)t->scratch + takt_cpu_aligned(wide);
 }
 
-enum { POLLED = 1 << 18, POLLED_CHUNKS = POLLED / TAKT_REDUCE_CHUNK }; /* elements */
+enum { POLLED = 1 << 18 }; /* elements */
 
 static void run(const takt_step *s, const takt_task *t)
 {
@@ -188,29 +189,40 @@ static void run(const takt_step *s, const takt_task *t)
     }
 }
 
-/* ---- long rows ---- */
+/* ---- long rows and columns ---- */
 
 static takt_reduce_long long_of(const facts *f)
 {
-    return (takt_reduce_long){
-        .run = f->run, .op = f->op, .dtype = f->compute, .rows = f->count, .n = f->n};
+    return (takt_reduce_long){.run = f->run,
+                              .op = f->op,
+                              .dtype = f->compute,
+                              .rows = f->outer,
+                              .n = f->n,
+                              .inner = f->inner};
 }
 
-/* Few rows of many chunks: shared by chunks, and read as several streams. */
+/* Few rows of many chunks: shared by chunks, and read as several streams. Columns of more than one
+ * chunk, as those of batch statistics and biases: even one thread then finds in its cache what it
+ * reads a few columns at a time. */
 static bool is_long(const facts *f)
 {
     enum { ROWS = 64, CHUNKS = 4 };
-    return f->is_plain && f->inner == 1 && !f->is_arg && f->from == f->compute &&
-           f->to == f->compute && f->count <= ROWS && f->n >= CHUNKS * TAKT_REDUCE_CHUNK;
+    if (!f->is_plain || f->is_arg || f->from != f->compute || f->to != f->compute)
+        return false;
+    if (f->inner == 1)
+        return f->count <= ROWS && f->n >= CHUNKS * TAKT_REDUCE_CHUNK;
+    return f->n > TAKT_REDUCE_CHUNK;
 }
 
 static void run_long(const takt_step *s, const takt_task *t)
 {
-    const takt_reduce_long l = long_of(s->data);
+    const facts *f = s->data;
+    const takt_reduce_long l = long_of(f);
+    const size_t each = TAKT_REDUCE_CHUNK * (l.inner == 1 ? 1 : TAKT_REDUCE_LANES);
     size_t first, end;
-    takt_cpu_share(l.rows * takt_reduce_long_chunks(&l), 4, t->index, s->task_count, &first, &end);
+    takt_cpu_share(takt_reduce_long_units(&l), f->grain, t->index, s->task_count, &first, &end);
     for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
-        last = end - first < POLLED_CHUNKS ? end : first + POLLED_CHUNKS;
+        last = end - first < POLLED / each ? end : first + POLLED / each;
         takt_reduce_long_parts(&l, takt_view_data(t, &s->in[0]), first, last, t->scratch);
     }
 }
@@ -291,6 +303,32 @@ static void set_scratch(takt_step *s, const facts *f)
     }
 }
 
+/* All columns of a chunk, as far as there are chunks for all threads. */
+static size_t grain_of(const takt_planner *p, const takt_reduce_long *l)
+{
+    enum { ROWS = 4, EACH = 4 };
+    const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
+    const size_t chunks = l->rows * takt_reduce_long_chunks(l);
+    if (l->inner == 1)
+        return ROWS;
+    return chunks >= EACH * threads ? takt_reduce_long_units(l) / chunks : 1;
+}
+
+static void compile_long(takt_planner *p, facts *f, double work)
+{
+    const takt_reduce_long l = long_of(f);
+    const double bytes = work * (double)bytes_of(f->from);
+    f->grain = grain_of(p, &l);
+    const size_t most = (takt_reduce_long_units(&l) + f->grain - 1) / f->grain;
+    takt_step *s = p->step;
+    s->scratch_bytes = f->count * takt_reduce_long_chunks(&l) * bytes_of(f->compute);
+    s->run = run_long;
+    s->after = join_long;
+    s->task_count = takt_cpu_tasks(p, work, bytes, most);
+    if (s->task_count == 1 && f->inner == 1)
+        s->task_count = takt_cpu_reversible_parts(p, bytes, most);
+}
+
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
@@ -317,16 +355,7 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     const double work = (double)f->count * (double)f->n;
     if (is_long(f)) {
-        const takt_reduce_long l = long_of(f);
-        const size_t chunks = f->count * takt_reduce_long_chunks(&l);
-        p->step->scratch_bytes = chunks * bytes_of(f->compute);
-        p->step->run = run_long;
-        p->step->after = join_long;
-        p->step->task_count =
-            takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (chunks + 3) / 4);
-        if (p->step->task_count == 1)
-            p->step->task_count =
-                takt_cpu_reversible_parts(p, work * (double)bytes_of(f->from), (chunks + 3) / 4);
+        compile_long(p, f, work);
         return TAKT_OK;
     }
     p->step->task_count =
