@@ -201,12 +201,16 @@ void takt_winograd_before(const takt_step *s, const takt_task *t)
 {
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    if (!c->is_nhwc)
-        takt_winograd_transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch,
-                                c->cin, c->area);
-    if (!f->is_packed)
-        takt_winograd_pack(c, f->panels, takt_view_data(t, &s->in[f->w]),
-                           at(t->scratch, f->weights_at));
+    takt_winograd_transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch,
+                            c->cin, c->area);
+}
+
+void takt_winograd_prepare(const takt_step *s, const takt_task *t)
+{
+    const takt_winograd_conv *f = s->data;
+    takt_winograd_pack_part(&f->shape, f->panels, takt_view_data(t, &s->in[f->w]),
+                            at(t->scratch, f->weights_at),
+                            (const size_t[2]){t->index, s->prepare_count});
 }
 
 void takt_winograd_after(const takt_step *s, const takt_task *t)

@@ -41,9 +41,10 @@ size_t takt_winograd_stride(size_t tiles, size_t channels);
 void takt_winograd_transpose(const takt_task *t, const float *from, float *to, size_t samples,
                              size_t rows, size_t cols);
 
-/* For a step with that data: puts channels last and transforms weights where the plan did not,
- * computes one task, and puts channels back first. */
+/* For a step with that data: puts channels last, transforms a share of the weights where the plan
+ * did not, computes one task, and puts channels back first. */
 void takt_winograd_before(const takt_step *s, const takt_task *t);
+void takt_winograd_prepare(const takt_step *s, const takt_task *t);
 void takt_winograd_run(const takt_step *s, const takt_task *t);
 void takt_winograd_after(const takt_step *s, const takt_task *t);
 

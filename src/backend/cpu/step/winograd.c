@@ -101,6 +101,16 @@ static void cut_tasks(takt_planner *p, takt_winograd_conv *f, size_t rows)
         f->cut = takt_cpu_cut_finer(&work, f->cut, &pace);
 }
 
+/* Tasks for transforming weights that are not constant: 36 points take 75 ns, the time of that many
+ * operations of a product. */
+static size_t pack_tasks(const takt_planner *p, const takt_conv_shape *c)
+{
+    enum { FLOPS = 4000, ROWS = 4 };
+    const double pairs = (double)c->cin * (double)c->cout;
+    return takt_cpu_tasks(p, FLOPS * pairs, POINTS * sizeof(float) * pairs,
+                          (c->cin + ROWS - 1) / ROWS);
+}
+
 static void set_block(takt_winograd_conv *f, const takt_gemm_f32_info *info, size_t threads)
 {
     const takt_conv_shape *c = &f->shape;
@@ -164,7 +174,11 @@ static takt_status compile(takt_planner *p)
     set_scratch(s, f, info);
     s->data = f;
     s->run = takt_winograd_run;
-    s->before = f->is_packed && f->shape.is_nhwc ? NULL : takt_winograd_before;
+    s->before = f->shape.is_nhwc ? NULL : takt_winograd_before;
+    if (!f->is_packed) {
+        s->prepare = takt_winograd_prepare;
+        s->prepare_count = pack_tasks(p, &f->shape);
+    }
     s->after = f->shape.is_nhwc ? NULL : takt_winograd_after;
     s->task_count = f->cut.rows * f->cut.columns;
     return TAKT_OK;
