@@ -1,272 +1,177 @@
 /* winograd_dw.c - gradient of a 3x3 convolution with respect to its weights by Winograd's
- * F(4x4, 3x3): dw = Gt M G with M = sum over tiles of (Bt x B) * (A dy At).
+ * F(4x4, 3x3): how the work is cut. conv/winograd_dw.c is a chunk of it.
  *
- * M is 36 matrices [cin][cout]. Each task owns a block of them, channels in by channels out. It
- * takes 128 tiles at a time, counted over all samples, transforms what x and dy
- * have there, multiplies point by point, and adds the product to what it has so far. At the end
- * Gt M G is computed in double and rounded once.
+ * A task has whole blocks of channels, or threads share the chunks of tiles: then each chunk is
+ * stored, and they are added in order, which gives the same bits. Blocks need less memory, but each
+ * transforms its channels of x and dy again, so small ones take longer.
  */
 #include <string.h>
 
 #include "backend/cpu/conv/run.h"
-#include "backend/cpu/conv/winograd_run.h"
-#include "kernel/winograd_dy_f32/winograd_dy_f32.h"
+#include "backend/cpu/conv/winograd_dw.h"
+#include "backend/cpu/crew.h"
 #include "op/util/conv.h"
 
-enum { OUT = TAKT_WINOGRAD_OUT, IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS };
-enum { TILES = 128 };                   /* of a chunk: part of the order of sums (decision 33) */
-enum { BLOCK = 128, BLOCK_LEAST = 16 }; /* channels of a task's block */
-
-typedef struct facts {
-    takt_conv_shape shape;
-    takt_winograd_f32_fn *to_v;
-    takt_winograd_dy_f32_fn *to_d;
-    takt_gemm_f32_fn *multiply;
-    const takt_gemm_blocking *blocking;
-    takt_panels panels;
-    size_t across, tiles;                  /* tiles in a row of dy, and in the whole batch */
-    size_t ins, outs, in_count, out_count; /* channels of a block, and how many blocks */
-    size_t v, d, sums[2], zeros; /* offsets in a worker's scratch; the kernel's is first */
-    size_t x_at, dy_at;          /* in scratch, of the forms with channels last, for nchw */
-} facts;
+enum { OUT = TAKT_WINOGRAD_OUT, POINTS = TAKT_WINOGRAD_POINTS };
+enum { CHUNK = TAKT_WINOGRAD_CHUNK, BLOCK = TAKT_WINOGRAD_CHANNELS, BLOCK_LEAST = 16 };
 
 static float *at(void *memory, size_t offset)
 {
     return (float *)(void *)((char *)memory + offset);
 }
 
-/* Channels that a task computes, and the chunk of tiles that it is at. */
-typedef struct job {
-    const facts *f;
-    const takt_task *t;
-    const float *x, *dy;
-    size_t in, ins, out, outs;
-    size_t first, count;
-} job;
-
-static size_t d_stride(const job *j)
+static size_t aligned(size_t floats)
 {
-    return takt_winograd_stride(j->count, takt_panels_columns(j->f->panels, j->outs));
+    return takt_cpu_aligned(floats * sizeof(float));
 }
 
-/* Pointers to size x size pixels of an image from (row, column) on, which may be outside of it. */
-typedef struct window {
-    const float *image, *zeros;
-    size_t height, width, channels;
-    size_t row, column; /* negatives wrap to large values */
-    size_t size;
-} window;
-
-static bool is_inside(const window *w)
+static takt_winograd_job job_of(const takt_step *s, const takt_task *t)
 {
-    return w->row < w->height && w->column < w->width && w->row + w->size <= w->height &&
-           w->column + w->size <= w->width;
-}
-
-static const float *pixel(const window *w, size_t row, size_t column)
-{
-    return row < w->height && column < w->width ? w->image + (row * w->width + column) * w->channels
-                                                : w->zeros;
-}
-
-static void find_taps(const window *w, const float **taps)
-{
-    for (size_t i = 0; i < w->size; i++)
-        for (size_t j = 0; j < w->size; j++)
-            *taps++ = pixel(w, w->row + i, w->column + j);
-}
-
-/* ---- a chunk ---- */
-
-static void transform_x(const job *j, size_t tile, const window *p)
-{
-    const takt_conv_shape *c = &j->f->shape;
-    const float *taps[IN * IN];
-    const window w = {.image = j->x + tile / (j->f->tiles / c->batch) * c->x_sample + j->in,
-                      .zeros = at(j->t->scratch_own, j->f->zeros),
-                      .height = c->in[1],
-                      .width = c->in[2],
-                      .channels = c->cin,
-                      .row = p->row - c->before[1],
-                      .column = p->column - c->before[2],
-                      .size = IN};
-    takt_winograd_f32 v = {.channels = j->ins,
-                           .points = at(j->t->scratch_own, j->f->v) + (tile - j->first) * j->ins,
-                           .point_stride = takt_winograd_stride(j->count, j->ins),
-                           .row = c->in[2] * c->cin,
-                           .column = c->cin};
-    if (is_inside(&w))
-        v.x = pixel(&w, w.row, w.column);
-    else {
-        find_taps(&w, taps);
-        v.taps = taps;
-    }
-    j->f->to_v(&v);
-}
-
-/* Right into the panels of a product: each has its tiles one after the other. */
-static void transform_dy(const job *j, size_t tile, const window *p)
-{
-    const takt_conv_shape *c = &j->f->shape;
-    const takt_panels panels = j->f->panels;
-    const float *taps[OUT * OUT], *moved[OUT * OUT];
-    const window w = {.image = j->dy + tile / (j->f->tiles / c->batch) * c->y_sample + j->out,
-                      .zeros = at(j->t->scratch_own, j->f->zeros),
-                      .height = c->out[1],
-                      .width = c->out[2],
-                      .channels = c->cout,
-                      .row = p->row,
-                      .column = p->column,
-                      .size = OUT};
-    const bool inside = is_inside(&w);
-    takt_winograd_dy_f32 d = {.point_stride = d_stride(j),
-                              .taps = inside ? NULL : moved,
-                              .row = c->out[2] * c->cout,
-                              .column = c->cout};
-    if (!inside)
-        find_taps(&w, taps);
-    for (size_t k = 0; k < takt_panels_count(panels, j->outs); k++) {
-        const size_t from = takt_panels_column(panels, j->outs, k);
-        const size_t width = takt_panels_column(panels, j->outs, k + 1) - from;
-        d.channels = j->outs - from < width ? j->outs - from : width;
-        d.dy = inside ? pixel(&w, w.row, w.column) + from : NULL;
-        for (size_t i = 0; !inside && i < OUT * OUT; i++)
-            moved[i] = taps[i] + from;
-        d.points = at(j->t->scratch_own, j->f->d) + from * j->count + (tile - j->first) * width;
-        j->f->to_d(&d);
-    }
-}
-
-/* Columns that fill the last panel up are multiplied, too. */
-static void clear_gaps(const job *j)
-{
-    const size_t count = takt_panels_count(j->f->panels, j->outs);
-    const size_t from = takt_panels_column(j->f->panels, j->outs, count - 1);
-    const size_t columns = takt_panels_columns(j->f->panels, j->outs);
-    if (columns == j->outs)
-        return;
-    for (size_t p = 0; p < POINTS; p++)
-        memset(at(j->t->scratch_own, j->f->d) + p * d_stride(j) + from * j->count, 0,
-               (columns - from) * j->count * sizeof(float));
-}
-
-/* sums[to] = sums[1 - to] + the chunk; the first one only stores it. */
-static void multiply(const job *j, int to)
-{
-    const facts *f = j->f;
-    const size_t each = j->ins * j->outs;
-    for (size_t p = 0; p < POINTS; p++) {
-        const takt_epilogue_f32 add = {.residual =
-                                           at(j->t->scratch_own, f->sums[1 - to]) + p * each,
-                                       .residual_stride = j->outs};
-        const takt_gemm_f32 g = {.m = j->ins,
-                                 .n = j->outs,
-                                 .k = j->count,
-                                 .a = at(j->t->scratch_own, f->v) +
-                                      p * takt_winograd_stride(j->count, j->ins),
-                                 .a_row = 1,
-                                 .a_col = j->ins,
-                                 .b = at(j->t->scratch_own, f->d) + p * d_stride(j),
-                                 .b_n = j->outs,
-                                 .c = at(j->t->scratch_own, f->sums[to]) + p * each,
-                                 .ldc = j->outs,
-                                 .epilogue = j->first > 0 ? &add : NULL,
-                                 .scratch = j->t->scratch_own,
-                                 .blocking = f->blocking,
-                                 .poll = j->t->poll};
-        f->multiply(&g);
-    }
-}
-
-/* ---- the end ---- */
-
-enum { SIDE = 8 }; /* outputs that are transformed side by side */
-
-/* Gt of six times SIDE values that lie `from` apart, to three that lie `to` apart. */
-static void times_gt(const double *m, size_t from, double *w, size_t to)
-{
-    for (size_t i = 0; i < SIDE; i++) {
-        const double a = m[i + from], b = m[i + 2 * from], c = m[i + 3 * from], d = m[i + 4 * from];
-        const double near = (a + b) * (1.0 / 6), far = c + d;
-        w[i] = m[i] * 0.25 - near + far * (1.0 / 24);
-        w[i + to] = (b - a) * (1.0 / 6) + (c - d) * (1.0 / 12);
-        w[i + 2 * to] = far * (1.0 / 6) - near + m[i + 5 * from];
-    }
-}
-
-/* The nine taps from input channel `i` to `count` outputs from `o` on, both of the block. */
-static void store_taps(const job *j, const float *sums, size_t i, size_t o, size_t count, float *dw)
-{
-    const takt_conv_shape *c = &j->f->shape;
-    double m[POINTS * SIDE], half[3 * IN * SIDE], w[9 * SIDE];
-    for (size_t p = 0; p < POINTS; p++)
-        for (size_t k = 0; k < SIDE; k++)
-            m[p * SIDE + k] = k < count ? (double)sums[(p * j->ins + i) * j->outs + o + k] : 0;
-    for (size_t k = 0; k < IN; k++)
-        times_gt(m + k * SIDE, IN * SIDE, half + k * SIDE, IN * SIDE);
-    for (size_t k = 0; k < 3; k++)
-        times_gt(half + IN * k * SIDE, SIDE, w + 3 * k * SIDE, SIDE);
-    for (size_t k = 0; k < count; k++)
-        for (size_t t = 0; t < 9; t++)
-            dw[(j->out + o + k) * c->w_out + t * c->w_tap + (j->in + i) * c->w_in] =
-                (float)w[t * SIDE + k];
-}
-
-static void store(const job *j, const float *sums, float *dw)
-{
-    for (size_t o = 0; o < j->outs; o += SIDE)
-        for (size_t i = 0; i < j->ins; i++)
-            store_taps(j, sums, i, o, j->outs - o < SIDE ? j->outs - o : SIDE, dw);
-}
-
-static void block(job *j, float *dw)
-{
-    const facts *f = j->f;
-    const size_t down = (f->shape.out[1] + OUT - 1) / OUT;
-    int to = 0;
-    if (f->tiles == 0)
-        memset(at(j->t->scratch_own, f->sums[1]), 0, POINTS * j->ins * j->outs * sizeof(float));
-    for (j->first = 0; j->first < f->tiles && !takt_poll_stops(j->t->poll); j->first += TILES) {
-        j->count = f->tiles - j->first < TILES ? f->tiles - j->first : TILES;
-        clear_gaps(j);
-        for (size_t i = j->first; i < j->first + j->count; i++) {
-            const window p = {.row = i / f->across % down * OUT, .column = i % f->across * OUT};
-            transform_x(j, i, &p);
-            transform_dy(j, i, &p);
-        }
-        multiply(j, to);
-        to = 1 - to;
-    }
-    store(j, at(j->t->scratch_own, f->sums[1 - to]), dw);
-}
-
-static void run(const takt_step *s, const takt_task *t)
-{
-    const facts *f = s->data;
-    const takt_conv_shape *c = &f->shape;
-    job j = {.f = f, .t = t};
-    size_t first, end;
-    j.x = c->is_nhwc ? takt_view_data(t, &s->in[0]) : at(t->scratch, f->x_at);
-    j.dy = c->is_nhwc ? takt_view_data(t, &s->in[1]) : at(t->scratch, f->dy_at);
+    const takt_winograd_dw *f = s->data;
+    const bool is_nhwc = f->shape.is_nhwc;
     memset(at(t->scratch_own, f->zeros), 0, BLOCK * sizeof(float));
+    return (takt_winograd_job){
+        .f = f,
+        .t = t,
+        .x = is_nhwc ? takt_view_data(t, &s->in[0]) : at(t->scratch, f->x_at),
+        .dy = is_nhwc ? takt_view_data(t, &s->in[1]) : at(t->scratch, f->dy_at)};
+}
+
+/* ---- by blocks ---- */
+
+static void block(takt_winograd_job *j, float *dw)
+{
+    const takt_winograd_dw *f = j->f;
+    const float *so_far = NULL;
+    for (size_t i = 0; i < f->chunks && !takt_poll_stops(j->t->poll); i++) {
+        float *to = at(j->t->scratch_own, f->sums[i % 2]);
+        takt_winograd_dw_chunk(j, i, so_far, to);
+        so_far = to;
+    }
+    if (so_far == NULL)
+        so_far =
+            memset(at(j->t->scratch_own, f->sums[0]), 0, POINTS * j->ins * j->outs * sizeof(float));
+    for (size_t i = 0; i < j->ins; i++)
+        takt_winograd_dw_store(j, so_far, i, dw);
+}
+
+static void run_blocks(const takt_step *s, const takt_task *t)
+{
+    const takt_winograd_dw *f = s->data;
+    takt_winograd_job j = job_of(s, t);
+    size_t first, end;
     takt_cpu_share(f->in_count * f->out_count, 1, t->index, s->task_count, &first, &end);
     for (size_t i = first; i < end; i++) {
-        takt_cpu_share(c->cin, 1, i % f->in_count, f->in_count, &j.in, &j.ins);
-        takt_cpu_share(c->cout, 1, i / f->in_count, f->out_count, &j.out, &j.outs);
-        j.ins -= j.in;
-        j.outs -= j.out;
+        takt_winograd_dw_block(&j, i);
         block(&j, takt_view_data(t, &s->out[0]));
     }
 }
 
+/* ---- by chunks ---- */
+
+typedef struct call {
+    const takt_step *s;
+    takt_winograd_job j;
+} call;
+
+/* Chunk by chunk, all blocks of one after the other. */
+static float *part_of(const call *c, size_t part)
+{
+    const takt_winograd_dw *f = c->j.f;
+    return at(c->j.t->scratch, f->parts_at + part * aligned(takt_winograd_dw_floats(f)));
+}
+
+static void multiply_part(call *c, size_t wave, size_t part)
+{
+    const takt_winograd_dw *f = c->j.f;
+    const size_t blocks = f->in_count * f->out_count, unit = wave * f->parts + part;
+    if (unit >= blocks * f->chunks)
+        return;
+    takt_winograd_dw_block(&c->j, unit % blocks);
+    takt_winograd_dw_chunk(&c->j, unit / blocks, NULL, part_of(c, part));
+}
+
+/* Adds row `i` of a unit, which is outs floats for each point. */
+static void add_row(const takt_winograd_job *j, size_t i, bool is_first, const float *part,
+                    float *total)
+{
+    const size_t each = j->ins * j->outs;
+    part += i * j->outs;
+    total += i * j->outs;
+    for (size_t p = 0; p < POINTS; p++, part += each, total += each)
+        for (size_t o = 0; o < j->outs; o++)
+            total[o] = is_first ? part[o] : total[o] + part[o];
+}
+
+/* A share of the input channels of all blocks. */
+static void add_parts(call *c, size_t wave, size_t share)
+{
+    const takt_winograd_dw *f = c->j.f;
+    const size_t blocks = f->in_count * f->out_count, left = blocks * f->chunks - wave * f->parts;
+    const size_t parts = left < f->parts ? left : f->parts;
+    size_t first, end;
+    takt_cpu_share(blocks * f->ins, 1, share, f->parts, &first, &end);
+    for (size_t r = first; r < end; r++) {
+        const size_t own = r / f->ins, i = r % f->ins;
+        float *total = at(c->j.t->scratch, f->total_at + own * aligned(takt_winograd_dw_floats(f)));
+        takt_winograd_dw_block(&c->j, own);
+        if (i >= c->j.ins)
+            continue;
+        for (size_t k = 0; k < parts; k++)
+            if ((wave * f->parts + k) % blocks == own)
+                add_row(&c->j, i, wave * f->parts + k < blocks, part_of(c, k), total);
+        if (wave + 1 == f->waves)
+            takt_winograd_dw_store(&c->j, total, i, takt_view_data(c->j.t, &c->s->out[0]));
+    }
+}
+
+static void run_part(void *user, size_t round, size_t part)
+{
+    if (round % 2 == 0)
+        multiply_part(user, round / 2, part);
+    else
+        add_parts(user, round / 2, part);
+}
+
+static bool goes_on(void *user, size_t round)
+{
+    const call *c = user;
+    (void)round;
+    return !takt_poll_stops(c->j.t->poll);
+}
+
+static takt_crew *crew_of(const takt_step *s, const takt_task *t)
+{
+    const takt_winograd_dw *f = s->data;
+    return (takt_crew *)(void *)((char *)t->scratch + f->crew_at);
+}
+
+static void run_chunks(const takt_step *s, const takt_task *t)
+{
+    call c = {.s = s, .j = job_of(s, t)};
+    const takt_crew_work work = {run_part, goes_on, &c};
+    takt_crew_run(crew_of(s, t), t->index * c.j.f->parts / s->task_count, &work);
+}
+
+/* ---- around the tasks ---- */
+
 static void before(const takt_step *s, const takt_task *t)
 {
-    const facts *f = s->data;
+    const takt_winograd_dw *f = s->data;
     const takt_conv_shape *c = &f->shape;
+    if (f->parts > 0)
+        takt_crew_open(crew_of(s, t), f->parts, 2 * f->waves);
+    if (c->is_nhwc)
+        return;
     takt_winograd_transpose(t, takt_view_data(t, &s->in[0]), at(t->scratch, f->x_at), c->batch,
                             c->cin, c->area);
     takt_winograd_transpose(t, takt_view_data(t, &s->in[1]), at(t->scratch, f->dy_at), c->batch,
                             c->cout, c->positions);
+}
+
+static void after(const takt_step *s, const takt_task *t)
+{
+    takt_crew_close(crew_of(s, t));
 }
 
 /* ---- compiling ---- */
@@ -277,36 +182,30 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return n->op == &takt_op_winograd_conv_dw && n->type->dtype == TAKT_F32 ? NULL : "";
 }
 
-static size_t parts(size_t count, size_t each)
+static size_t divided(size_t count, size_t each)
 {
     return count > 0 ? (count + each - 1) / each : 1;
 }
 
-/* A block for every thread, each as near to a square as can be. More of them would not pay: a task
- * transforms its channels of x and of dy for all tiles, so that smaller blocks transform more. */
-static void cut_blocks(facts *f, size_t threads)
-{
-    const takt_conv_shape *c = &f->shape;
-    f->ins = c->cin < BLOCK ? c->cin : BLOCK;
-    f->outs = c->cout < BLOCK ? c->cout : BLOCK;
-    while (parts(c->cin, f->ins) * parts(c->cout, f->outs) < threads &&
-           (f->ins > BLOCK_LEAST || f->outs > BLOCK_LEAST)) {
-        size_t *larger = f->ins > f->outs ? &f->ins : &f->outs;
-        *larger = (*larger + 1) / 2;
-    }
-    f->in_count = parts(c->cin, f->ins);
-    f->out_count = parts(c->cout, f->outs);
-}
+/* A way to cut the work: its time, in products of two channels over a chunk, and its scratch. */
+typedef struct way {
+    size_t in_count, out_count;
+    bool by_chunks;
+    double cost;
+    size_t bytes;
+} way;
 
-static size_t aligned(size_t floats)
-{
-    return takt_cpu_aligned(floats * sizeof(float));
-}
+typedef struct choice {
+    takt_winograd_dw *f;
+    const takt_gemm_f32_info *info;
+    size_t threads, most; /* bytes of scratch, if it can be */
+} choice;
 
-static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
+/* Offsets in a worker's scratch; returns its bytes. */
+static size_t set_own(const choice *h, bool by_chunks)
 {
-    const takt_conv_shape *c = &f->shape;
-    const size_t count = f->tiles < TILES ? f->tiles : TILES;
+    takt_winograd_dw *f = h->f;
+    const size_t count = f->tiles < CHUNK ? f->tiles : CHUNK;
     size_t kernel = 0;
     for (size_t less = 0; less < 2; less++)
         for (size_t last = 0; last < 2; last++) {
@@ -317,28 +216,125 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
                                      .a_row = 1,
                                      .a_col = rows,
                                      .blocking = f->blocking};
-            const size_t bytes = info->scratch_bytes(&g);
+            const size_t bytes = h->info->scratch_bytes(&g);
             kernel = bytes > kernel ? bytes : kernel;
         }
-    const size_t sums = aligned(POINTS * f->ins * f->outs);
+    const size_t sums = by_chunks ? 0 : aligned(takt_winograd_dw_floats(f));
     f->v = takt_cpu_aligned(kernel);
     f->d = f->v + aligned(POINTS * takt_winograd_stride(count, f->ins));
     f->sums[0] = f->d + aligned(POINTS * takt_winograd_stride(count, f->outs + 2 * f->panels.wide));
     f->sums[1] = f->sums[0] + sums;
     f->zeros = f->sums[1] + sums;
-    s->scratch_each = f->zeros + aligned(BLOCK);
+    return f->zeros + aligned(BLOCK);
+}
+
+/* All chunks in one wave, as far as parts and memory allow. */
+static void set_waves(takt_winograd_dw *f, size_t threads)
+{
+    enum { BYTES = 24 << 20 };
+    const size_t units = f->in_count * f->out_count * f->chunks;
+    const size_t fit = BYTES / aligned(takt_winograd_dw_floats(f));
+    size_t most = fit > threads ? fit : threads;
+    most = most < TAKT_CREW_MOST ? most : TAKT_CREW_MOST;
+    f->waves = divided(units, most);
+    f->parts = divided(units, f->waves);
+}
+
+static void apply(takt_winograd_dw *f, const way *w, size_t threads)
+{
+    f->in_count = w->in_count;
+    f->out_count = w->out_count;
+    f->ins = divided(f->shape.cin, w->in_count);
+    f->outs = divided(f->shape.cout, w->out_count);
+    f->parts = f->waves = 0;
+    if (w->by_chunks)
+        set_waves(f, threads);
+}
+
+static void weigh(const choice *h, way *w)
+{
+    /* of a channel of x or dy; of storing and adding a chunk */
+    static const double transform = 24, storing = 0.2;
+    takt_winograd_dw *f = h->f;
+    apply(f, w, h->threads);
+    const size_t blocks = f->in_count * f->out_count;
+    const double channels = (double)(f->ins + f->outs), pairs = (double)(f->ins * f->outs);
+    const double tiles =
+        (double)(takt_round_up(f->ins, h->info->rows) * takt_panels_columns(f->panels, f->outs));
+    const double each = tiles + transform * channels + (w->by_chunks ? storing * pairs : 0);
+    const size_t turns = w->by_chunks ? f->waves * divided(f->parts, h->threads)
+                                      : divided(blocks, h->threads) * f->chunks;
+    w->cost = (double)turns * each;
+    w->bytes = h->threads * set_own(h, w->by_chunks) +
+               (w->by_chunks ? f->parts + blocks : 0) * aligned(takt_winograd_dw_floats(f));
+}
+
+static bool is_better(const choice *h, const way *a, const way *b)
+{
+    const bool a_fits = a->bytes <= h->most, b_fits = b->bytes <= h->most;
+    if (a_fits != b_fits)
+        return a_fits;
+    return a_fits ? a->cost < b->cost : a->bytes < b->bytes;
+}
+
+/* As few blocks as there can be, or twice, four times as many, ..., and both ways for each. */
+static way choose(const choice *h)
+{
+    const takt_conv_shape *c = &h->f->shape;
+    way best = {divided(c->cin, BLOCK), divided(c->cout, BLOCK), false, 0, 0};
+    weigh(h, &best);
+    for (size_t in = divided(c->cin, BLOCK); in == 1 || c->cin / in >= BLOCK_LEAST; in *= 2)
+        for (size_t out = divided(c->cout, BLOCK); out == 1 || c->cout / out >= BLOCK_LEAST;
+             out *= 2)
+            for (int by_chunks = 0; by_chunks < (h->threads > 1 && h->f->chunks > 1 ? 2 : 1);
+                 by_chunks++) {
+                way w = {in, out, by_chunks == 1, 0, 0};
+                weigh(h, &w);
+                if (is_better(h, &w, &best))
+                    best = w;
+            }
+    return best;
+}
+
+/* Where memory is limited, an eighth of it; for a smaller size of a range, what the largest has. */
+static size_t most_scratch(const takt_planner *p)
+{
+    const size_t memory = p->settings->memory_limit, arena = p->settings->activation_limit;
+    const size_t least = memory == 0 || (arena > 0 && arena < memory) ? arena : memory;
+    return least > 0 && least / 8 < p->scratch_room ? least / 8 : p->scratch_room;
+}
+
+static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_info *info)
+{
+    const takt_conv_shape *c = &f->shape;
+    takt_step *s = p->step;
+    takt_cost cost = {0};
+    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
+    n->op->cost(p->graph, n, &cost);
+    const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
+    const size_t tasks = takt_cpu_tasks(p, cost.flops / 4, cost.bytes, threads);
+    const choice h = {f, info, tasks, most_scratch(p)};
+    const way best = choose(&h);
+    apply(f, &best, tasks);
+    s->scratch_each = set_own(&h, best.by_chunks);
+    const size_t blocks = f->in_count * f->out_count, units = f->parts > 0 ? f->parts : blocks;
+    s->task_count = tasks < units ? tasks : units;
     if (!c->is_nhwc) {
         f->x_at = takt_conv_reserve(s, c->batch * c->x_sample * sizeof(float));
         f->dy_at = takt_conv_reserve(s, c->batch * c->y_sample * sizeof(float));
+    }
+    if (f->parts > 0) {
+        f->crew_at = takt_conv_reserve(s, sizeof(takt_crew));
+        f->parts_at = takt_conv_reserve(s, f->parts * aligned(takt_winograd_dw_floats(f)));
+        f->total_at = takt_conv_reserve(s, blocks * aligned(takt_winograd_dw_floats(f)));
     }
 }
 
 static takt_status compile(takt_planner *p)
 {
     const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;
-    facts *f = takt_planner_get(p, sizeof *f);
+    takt_winograd_dw *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, id);
@@ -350,21 +346,16 @@ static takt_status compile(takt_planner *p)
     f->panels = ((const takt_gemm_f32_info *)gemm->info)->panels;
     TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_planner_inputs(p, &p->graph->nodes[id]));
     TAKT_TRY(takt_planner_output(p, id, &index));
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
-    const size_t most = parts(c->cin, BLOCK_LEAST) * parts(c->cout, BLOCK_LEAST);
-    const size_t tasks = takt_cpu_tasks(p, cost.flops / 4, cost.bytes, most);
-    const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
-    cut_blocks(f, tasks < threads ? tasks : threads);
-    set_scratch(s, f, gemm->info);
+    f->chunks = (f->tiles + CHUNK - 1) / CHUNK;
+    set_tasks(p, f, gemm->info);
     s->data = f;
-    s->run = run;
-    s->before = c->is_nhwc ? NULL : before;
-    s->task_count = tasks < f->in_count * f->out_count ? tasks : f->in_count * f->out_count;
+    s->run = f->parts > 0 ? run_chunks : run_blocks;
+    s->before = c->is_nhwc && f->parts == 0 ? NULL : before;
+    s->after = f->parts > 0 ? after : NULL;
     return TAKT_OK;
 }
 
