@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "backend/cpu/conv/dw_parts.h"
 #include "backend/cpu/conv/grad.h"
 #include "backend/cpu/conv/run.h"
 #include "kernel/gemm_f32/gemm_f32.h"
@@ -20,6 +21,7 @@ typedef struct facts {
     takt_gemm_f32_fn *run;
     takt_pack_fn *pack;
     takt_panels widths;
+    takt_dw_parts parts;
     bool reads_rows;              /* x in place is the left-hand side, transposed */
     size_t most;                  /* rows of k that a task has */
     size_t rows, panels, sums[2]; /* offsets in a worker's scratch; the kernel's is first */
@@ -62,18 +64,17 @@ static void gather(const takt_conv_shape *c, const float *x, size_t k, size_t p,
     }
 }
 
-/* Rows [first, first + rows) of k, at `count` positions from `p` of sample n; the sums are in
- * sums[1 - to] so far. */
+/* Rows [first, first + rows) of k, at `count` positions from `p` of sample n. */
 typedef struct block {
     size_t first, rows, n, p, count;
-    int to;
+    const float *so_far; /* the sums; NULL: it is the first chunk */
+    float *to;
 } block;
 
 static void chunk(const takt_step *s, const takt_task *t, const block *b)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const bool is_first = b->n == 0 && b->p == 0;
     float *rows = own(t, f->rows);
     const float *x = (const float *)takt_view_data(t, &s->in[0]) + b->n * c->x_sample;
     const float *dy = (const float *)takt_view_data(t, &s->in[1]) + b->n * c->y_sample;
@@ -88,8 +89,7 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b)
     f->pack(&pack);
     for (size_t r = 0; r < b->rows && !f->reads_rows; r++)
         gather(c, x, b->first + r, b->p, b->count, rows + r * b->count);
-    const takt_epilogue_f32 add = {.residual = own(t, f->sums[1 - b->to]),
-                                   .residual_stride = c->cout};
+    const takt_epilogue_f32 add = {.residual = b->so_far, .residual_stride = c->cout};
     const takt_gemm_f32 g = {.m = b->rows,
                              .n = c->cout,
                              .k = b->count,
@@ -98,44 +98,64 @@ static void chunk(const takt_step *s, const takt_task *t, const block *b)
                              .a_col = f->reads_rows ? c->cin : 1,
                              .b = own(t, f->panels),
                              .b_n = c->cout,
-                             .c = own(t, f->sums[b->to]),
+                             .c = b->to,
                              .ldc = c->cout,
-                             .epilogue = is_first ? NULL : &add,
+                             .epilogue = b->so_far == NULL ? NULL : &add,
                              .scratch = t->scratch_own};
     f->run(&g);
+}
+
+static size_t count_at(const takt_conv_shape *c, size_t position)
+{
+    const size_t left = c->positions - position;
+    return left < CHUNK ? left : CHUNK;
+}
+
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    block b = {.rows = c->k};
+    size_t end;
+    takt_cpu_share(c->batch, 1, t->index, s->prepare_count, &b.n, &end);
+    for (; b.n < end; b.n++)
+        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll); b.p += CHUNK) {
+            b.count = count_at(c, b.p);
+            b.to = takt_dw_parts_of(&f->parts, c, t, b.n, b.p / CHUNK);
+            chunk(s, t, &b);
+        }
 }
 
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    float *dw = takt_view_data(t, &s->out[0]);
     block b = {0};
     size_t end;
+    int to = 0;
+    if (f->parts.chunks > 0) {
+        takt_dw_parts_add(&f->parts, c, s, t);
+        return;
+    }
     takt_cpu_share(c->k, GRAIN, t->index, s->task_count, &b.first, &end);
     b.rows = end - b.first;
-    memset(own(t, f->sums[1]), 0, b.rows * c->cout * sizeof *dw);
+    b.to = memset(own(t, f->sums[1]), 0, b.rows * c->cout * sizeof(float));
     for (; b.n < c->batch && b.rows > 0; b.n++)
-        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll);
-             b.p += CHUNK, b.to = 1 - b.to) {
-            const size_t left = c->positions - b.p;
-            b.count = left < CHUNK ? left : CHUNK;
+        for (b.p = 0; b.p < c->positions && !takt_poll_stops(t->poll); b.p += CHUNK, to = 1 - to) {
+            b.count = count_at(c, b.p);
+            b.so_far = b.n == 0 && b.p == 0 ? NULL : b.to;
+            b.to = own(t, f->sums[to]);
             chunk(s, t, &b);
         }
-    const float *total = own(t, f->sums[1 - b.to]);
-    for (size_t r = 0; r < b.rows; r++)
-        for (size_t o = 0; o < c->cout; o++) {
-            const size_t k = b.first + r;
-            dw[o * c->w_out + k / c->cin * c->w_tap + k % c->cin * c->w_in] =
-                total[r * c->cout + o];
-        }
+    takt_dw_store(c, b.to, b.first, end, takt_view_data(t, &s->out[0]));
 }
 
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
     const size_t count = c->positions < CHUNK ? c->positions : CHUNK;
-    const size_t sums = takt_cpu_aligned(f->most * c->cout * sizeof(float));
+    const size_t sums =
+        f->parts.chunks > 0 ? 0 : takt_cpu_aligned(f->most * c->cout * sizeof(float));
     size_t kernel = 0;
     for (size_t rows = 1; rows <= f->most; rows++) {
         const takt_gemm_f32 g = {.m = rows,
@@ -170,15 +190,11 @@ takt_status takt_conv_dw_few_compile(takt_planner *p)
     size_t index;
     TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
-    const size_t grains = (f->shape.k + GRAIN - 1) / GRAIN;
+    takt_dw_parts_plan(p, &f->shape, GRAIN, prepare, &f->parts);
     s->data = f;
     s->run = run;
-    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, grains);
     f->reads_rows = takt_conv_is_pointwise(&f->shape);
-    f->most = (grains + s->task_count - 1) / s->task_count * GRAIN;
-    f->most = f->most < f->shape.k ? f->most : f->shape.k;
+    f->most = takt_dw_parts_rows(&f->parts, &f->shape, GRAIN, s);
     set_scratch(s, f, gemm->info);
     return TAKT_OK;
 }

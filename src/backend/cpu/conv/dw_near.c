@@ -8,15 +8,17 @@
  */
 #include <string.h>
 
+#include "backend/cpu/conv/dw_parts.h"
 #include "backend/cpu/conv/grad.h"
 #include "kernel/conv_f32/conv_f32.h"
 
-enum { GRAIN = 4, CHUNK = TAKT_GEMM_CHUNK, POSITIONS = 1 << 16, SAMPLE_BYTES = 256 << 10 };
+enum { GRAIN = 4, CHUNK = TAKT_GEMM_CHUNK, LINE = 1 << 13, SAMPLE_BYTES = 256 << 10 };
 
 typedef struct facts {
     takt_conv_shape shape;
     takt_conv_f32_fn *run;
-    const size_t *at;         /* where the window of a position begins, in floats */
+    const size_t *at; /* where windows begin, in floats, from the first of a line on */
+    takt_dw_parts parts;
     bool is_copied;           /* samples of x, with padding around them */
     size_t height, pitch;     /* lines of what windows read, and floats of one */
     size_t most;              /* rows of k that a task has */
@@ -50,7 +52,7 @@ bool takt_conv_dw_is_near(const takt_conv_shape *c)
     if (c->in[0] > 1 || c->out[0] > 1 || c->kernel[0] > 1 || c->before[0] > 0 || c->dilation[2] > 1)
         return false;
     const size_t line = extent(c, 2);
-    return c->positions <= POSITIONS &&
+    return c->out[2] <= LINE &&
            (!is_padded(c) || (line <= SAMPLE_BYTES / sizeof(float) / c->cin &&
                               extent(c, 1) <= SAMPLE_BYTES / sizeof(float) / c->cin / line));
 }
@@ -104,41 +106,64 @@ static void add_chunk(const facts *f, takt_conv_f32 *part, const float *x, size_
     part->y = sums;
 }
 
-static void store(const takt_conv_shape *c, const float *sums, size_t first, size_t end, float *dw)
+/* Rows [first, end) of the sums of a sample, to `sums` or to the parts of its chunks. */
+static void add_sample(const takt_step *s, const takt_task *t, size_t n, const size_t rows[2],
+                       float *sums)
 {
-    for (size_t k = first; k < end; k++)
-        for (size_t o = 0; o < c->cout; o++)
-            dw[o * c->w_out + k / c->cin * c->w_tap + k % c->cin * c->w_in] =
-                sums[(k - first) * c->cout + o];
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    takt_conv_f32 part = {.lines = 1, .channels = c->cout, .step = 1, .y = sums, .adds = n > 0};
+    const float *x = (const float *)takt_view_data(t, &s->in[0]) + n * c->x_sample;
+    const float *dy = (const float *)takt_view_data(t, &s->in[1]) + n * c->y_sample;
+    if (f->is_copied) {
+        copy_sample(f, x, own(t, f->copy));
+        x = own(t, f->copy);
+    }
+    for (size_t p = 0; p < c->positions && !takt_poll_stops(t->poll); p += CHUNK) {
+        const size_t left = c->positions - p;
+        part.k = left < CHUNK ? left : CHUNK;
+        part.at = f->at + p % c->out[2];
+        part.w = panel_of(c, dy + p * c->cout, part.k, left, own(t, f->panel));
+        if (f->parts.chunks > 0) {
+            part.y = takt_dw_parts_of(&f->parts, c, t, n, p / CHUNK);
+            part.adds = false;
+        }
+        add_chunk(f, &part, x + p / c->out[2] * c->stride[1] * f->pitch, rows[0], rows[1]);
+        part.adds = true;
+    }
+}
+
+static void clear_panel(const facts *f, const takt_task *t)
+{
+    if (f->shape.cout < TAKT_CONV_PANEL)
+        memset(own(t, f->panel), 0, CHUNK * TAKT_CONV_PANEL * sizeof(float));
+}
+
+static void prepare(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    size_t n, end;
+    takt_cpu_share(c->batch, 1, t->index, s->prepare_count, &n, &end);
+    clear_panel(f, t);
+    for (; n < end; n++)
+        add_sample(s, t, n, (const size_t[2]){0, c->k}, NULL);
 }
 
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    takt_conv_f32 part = {
-        .lines = 1, .channels = c->cout, .step = 1, .y = own(t, f->sums), .adds = false};
-    size_t first, end;
-    takt_cpu_share(c->k, GRAIN, t->index, s->task_count, &first, &end);
-    if (c->cout < TAKT_CONV_PANEL)
-        memset(own(t, f->panel), 0, CHUNK * TAKT_CONV_PANEL * sizeof(float));
-    for (size_t n = 0; n < c->batch && first < end; n++) {
-        const float *x = (const float *)takt_view_data(t, &s->in[0]) + n * c->x_sample;
-        const float *dy = (const float *)takt_view_data(t, &s->in[1]) + n * c->y_sample;
-        if (f->is_copied) {
-            copy_sample(f, x, own(t, f->copy));
-            x = own(t, f->copy);
-        }
-        for (size_t p = 0; p < c->positions && !takt_poll_stops(t->poll); p += CHUNK) {
-            const size_t left = c->positions - p;
-            part.k = left < CHUNK ? left : CHUNK;
-            part.at = f->at + p;
-            part.w = panel_of(c, dy + p * c->cout, part.k, left, own(t, f->panel));
-            add_chunk(f, &part, x, first, end);
-            part.adds = true;
-        }
+    size_t rows[2];
+    if (f->parts.chunks > 0) {
+        takt_dw_parts_add(&f->parts, c, s, t);
+        return;
     }
-    store(c, part.y, first, end, takt_view_data(t, &s->out[0]));
+    takt_cpu_share(c->k, GRAIN, t->index, s->task_count, &rows[0], &rows[1]);
+    clear_panel(f, t);
+    for (size_t n = 0; n < c->batch && rows[0] < rows[1]; n++)
+        add_sample(s, t, n, rows, own(t, f->sums));
+    takt_dw_store(c, own(t, f->sums), rows[0], rows[1], takt_view_data(t, &s->out[0]));
 }
 
 /* ---- compiling ---- */
@@ -146,13 +171,14 @@ static void run(const takt_step *s, const takt_task *t)
 static takt_status set_places(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    size_t *at = takt_planner_get(p, c->positions * sizeof *at);
+    const size_t all = c->out[2] + CHUNK, count = all < c->positions ? all : c->positions;
+    size_t *at = takt_planner_get(p, count * sizeof *at);
     if (at == NULL)
         return TAKT_ERR_MEMORY;
     f->is_copied = is_padded(c);
     f->height = extent(c, 1);
     f->pitch = f->is_copied ? extent(c, 2) * c->cin : c->x_at[1];
-    for (size_t i = 0; i < c->positions; i++)
+    for (size_t i = 0; i < count; i++)
         at[i] = i / c->out[2] * c->stride[1] * f->pitch + i % c->out[2] * c->stride[2] * c->cin;
     f->at = at;
     return TAKT_OK;
@@ -164,7 +190,8 @@ static void set_scratch(takt_step *s, facts *f)
     const size_t panel = c->cout < TAKT_CONV_PANEL ? CHUNK * TAKT_CONV_PANEL * sizeof(float) : 0;
     f->panel = f->is_copied ? takt_cpu_aligned(f->height * f->pitch * sizeof(float)) : 0;
     f->sums = f->panel + takt_cpu_aligned(panel);
-    s->scratch_each = f->sums + takt_cpu_aligned(f->most * c->cout * sizeof(float));
+    s->scratch_each =
+        f->sums + (f->parts.chunks > 0 ? 0 : takt_cpu_aligned(f->most * c->cout * sizeof(float)));
 }
 
 takt_status takt_conv_dw_near_compile(takt_planner *p)
@@ -181,14 +208,10 @@ takt_status takt_conv_dw_near_compile(takt_planner *p)
     TAKT_TRY(set_places(p, f));
     TAKT_TRY(takt_planner_inputs(p, n));
     TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
-    const size_t grains = (f->shape.k + GRAIN - 1) / GRAIN;
+    takt_dw_parts_plan(p, &f->shape, GRAIN, prepare, &f->parts);
     s->data = f;
     s->run = run;
-    s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, grains);
-    f->most = (grains + s->task_count - 1) / s->task_count * GRAIN;
-    f->most = f->most < f->shape.k ? f->most : f->shape.k;
+    f->most = takt_dw_parts_rows(&f->parts, &f->shape, GRAIN, s);
     set_scratch(s, f);
     return TAKT_OK;
 }
