@@ -39,8 +39,13 @@ static takt_status make_graph(takt_ranges *r, const takt_model *m, const takt_ch
 
 /* ---- least and greatest of a value, as outputs ---- */
 
+/* Of bounds that were widened from f32 the least is found before that: it is the same number. */
 static takt_id all_of(takt_graph *g, const takt_op *op, takt_id x)
 {
+    const takt_node *n = takt_node_at(g, x);
+    if (n->op == &takt_op_cast && n->type[0].dtype == TAKT_F64 &&
+        takt_type_of(g, n->in[0])->dtype == TAKT_F32)
+        x = n->in[0];
     return takt_cast(g, takt_reduce_over(g, op, x, NULL, 0, false), TAKT_F64);
 }
 

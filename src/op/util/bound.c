@@ -99,6 +99,29 @@ takt_range takt_bound_wide(takt_bounding *b, size_t k)
     return wide;
 }
 
+bool takt_bound_is_single(const takt_bounding *b, size_t k)
+{
+    return !b->is_real && takt_type_of(b->model, b->node->in[k])->dtype == TAKT_F32;
+}
+
+takt_id takt_bound_single(takt_bounding *b, takt_id x)
+{
+    if (x == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_node *n = takt_node_at(b->g, x);
+    const bool is_wide = n->op == &takt_op_cast && n->type[0].dtype == TAKT_F64 &&
+                         takt_type_of(b->g, n->in[0])->dtype == TAKT_F32;
+    return is_wide ? n->in[0] : takt_cast(b->g, x, TAKT_F32);
+}
+
+takt_range takt_bound_input(takt_bounding *b, size_t k)
+{
+    if (!takt_bound_is_single(b, k))
+        return takt_bound_wide(b, k);
+    const takt_range *in = &b->in[k];
+    return (takt_range){.lo = takt_bound_single(b, in->lo), .hi = takt_bound_single(b, in->hi)};
+}
+
 takt_id takt_bound_call(takt_bounding *b, const takt_id *in, size_t k)
 {
     for (size_t i = 0; i < b->node->in_count; i++)
@@ -121,6 +144,12 @@ bool takt_bound_fixed(const takt_bounding *b)
 void takt_bound_keep(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
 {
     b->out[k] = (takt_range){.lo = lo, .hi = hi};
+}
+
+void takt_bound_both(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
+{
+    takt_bound_keep(b, k, takt_cast(b->g, takt_bound_min(b, lo, hi), TAKT_F64),
+                    takt_cast(b->g, takt_bound_max(b, lo, hi), TAKT_F64));
 }
 
 /* Integers wrap: a result that may leave the type may be anything in it. */
@@ -186,10 +215,7 @@ void takt_bound_set(takt_bounding *b, size_t k, takt_id lo, takt_id hi, double u
         lo = end(b, lo, -grid.max);
         hi = end(b, hi, grid.max);
     }
-    /* One end of log(x) may be NaN: then so is the other. */
-    const takt_id unknown = takt_bound_unknown(b, (takt_range){.lo = lo, .hi = hi});
-    const takt_id nan = takt_bound_number(b, NAN);
-    takt_bound_keep(b, k, takt_select(b->g, unknown, nan, lo), takt_select(b->g, unknown, nan, hi));
+    takt_bound_both(b, k, lo, hi);
 }
 
 takt_id takt_bound_below(takt_bounding *b, takt_id x)

@@ -45,6 +45,14 @@ void takt_bound_limits(takt_dtype dtype, double *least, double *greatest);
 
 /* Input k as f64, rounded outwards where an integer does not fit. */
 takt_range takt_bound_wide(takt_bounding *b, size_t k);
+/* Whether bounds of input k may be computed in f32: the elements are floats of that type
+ * themselves, not real numbers. */
+bool takt_bound_is_single(const takt_bounding *b, size_t k);
+/* A bound in f32. Of an element that is an f32 number the nearest f32 number to a bound is a bound,
+ * too: no f32 number lies between them. */
+takt_id takt_bound_single(takt_bounding *b, takt_id x);
+/* Input k as f32, if it is single, else as f64. */
+takt_range takt_bound_input(takt_bounding *b, size_t k);
 /* A constant f64 scalar. */
 takt_id takt_bound_number(takt_bounding *b, double value);
 /* The node's op with its attributes on other inputs: result `k` as f64. */
@@ -69,7 +77,9 @@ takt_id takt_bound_spoil(takt_bounding *b, takt_id condition, takt_id x);
 /* A sum of magnitudes, or NaN if it overflows in the sums of `dtype`: partial sums may then be
  * infinite, with either sign. */
 takt_id takt_bound_overflow(takt_bounding *b, takt_id magnitude, takt_dtype dtype);
-/* Same without any error. */
+/* Same without any error, in f64 or f32. Where one end is NaN, so is the other: that of log(x). */
+void takt_bound_both(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
+/* Same for f64, where NaN is in both ends already. */
 void takt_bound_keep(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
 
 /* ---- bounds that several ops share: for .bound ---- */

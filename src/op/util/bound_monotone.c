@@ -6,8 +6,10 @@
 
 enum { MOST = 8 };
 
+typedef takt_range input_fn(takt_bounding *b, size_t k);
+
 /* The inputs of the op for its lower (upper) bound. False: nothing is known. */
-static bool ends(takt_bounding *b, bool upper, takt_id *in)
+static bool ends(takt_bounding *b, input_fn *input, bool upper, takt_id *in)
 {
     const takt_op *op = b->node->op;
     for (size_t k = 0; k < b->node->in_count; k++) {
@@ -20,15 +22,15 @@ static bool ends(takt_bounding *b, bool upper, takt_id *in)
             return false;
         if (is_other && !takt_dtype_is_float(takt_type_of(b->g, r->lo)->dtype))
             continue;
-        const takt_range wide = takt_bound_wide(b, k);
-        in[k] = ((op->falls >> k & 1) != 0) == upper ? wide.lo : wide.hi;
+        const takt_range ends = input(b, k);
+        in[k] = ((op->falls >> k & 1) != 0) == upper ? ends.lo : ends.hi;
     }
     return true;
 }
 
 typedef void finish_fn(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
 
-static void at_ends(takt_bounding *b, finish_fn *finish)
+static void at_ends(takt_bounding *b, input_fn *input, finish_fn *finish)
 {
     takt_id few_lo[MOST], few_hi[MOST], *lo = few_lo, *hi = few_hi;
     if (b->node->in_count > MOST) {
@@ -39,7 +41,7 @@ static void at_ends(takt_bounding *b, finish_fn *finish)
             return;
         }
     }
-    if (!ends(b, false, lo) || !ends(b, true, hi)) {
+    if (!ends(b, input, false, lo) || !ends(b, input, true, hi)) {
         takt_bound_any(b);
         return;
     }
@@ -47,9 +49,19 @@ static void at_ends(takt_bounding *b, finish_fn *finish)
         finish(b, k, takt_bound_call(b, lo, k), takt_bound_call(b, hi, k));
 }
 
+/* Whether all inputs that are numbers are f32. */
+static bool is_single(const takt_bounding *b)
+{
+    for (size_t k = 0; k < b->node->in_count; k++)
+        if (b->node->in[k] != TAKT_NONE && (b->node->op->fixed >> (k < 32 ? k : 31) & 1) == 0 &&
+            !takt_bound_is_single(b, k))
+            return false;
+    return true;
+}
+
 void takt_bound_exact(takt_bounding *b)
 {
-    at_ends(b, takt_bound_keep);
+    at_ends(b, is_single(b) ? takt_bound_input : takt_bound_wide, takt_bound_keep);
 }
 
 static void with_error(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
@@ -59,22 +71,36 @@ static void with_error(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
 
 void takt_bound_monotone(takt_bounding *b)
 {
-    at_ends(b, with_error);
+    at_ends(b, takt_bound_wide, with_error);
 }
 
 void takt_bound_add(takt_bounding *b)
 {
-    const takt_range x = takt_bound_wide(b, 0), y = takt_bound_wide(b, 1);
     const bool is_sub = (b->node->op->falls & 2) != 0;
-    const takt_id lo = takt_bound_call(b, (takt_id[]){x.lo, is_sub ? y.hi : y.lo}, 0);
-    const takt_id hi = takt_bound_call(b, (takt_id[]){x.hi, is_sub ? y.lo : y.hi}, 0);
-    const takt_id cross = takt_add(
-        b->g, takt_bound_abs(b, takt_bound_call(b, (takt_id[]){x.lo, is_sub ? y.lo : y.hi}, 0)),
-        takt_bound_abs(b, takt_bound_call(b, (takt_id[]){x.hi, is_sub ? y.hi : y.lo}, 0)));
-    const takt_id meets = takt_unary(b->g, &takt_op_is_nan, cross);
-    /* Half a unit in the last place; a sum of two numbers never underflows. */
-    takt_bound_set(b, 0, takt_bound_spoil(b, meets, lo), takt_bound_spoil(b, meets, hi),
-                   b->node->op->error.ulps, TAKT_NONE);
+    const bool single = takt_bound_is_single(b, 0);
+    const bool has_point = b->in[0].is_point || b->in[1].is_point;
+    const takt_range x = takt_bound_input(b, 0);
+    takt_range y = takt_bound_input(b, 1);
+    if (is_sub)
+        y = (takt_range){.lo = y.hi, .hi = y.lo};
+    /* Where infinities can meet, one of these is NaN; else both are between the ends. With a point
+     * they are the ends. */
+    takt_id cross = TAKT_NONE;
+    if (!has_point)
+        cross = takt_bound_min(b, takt_binary(b->g, b->node->op, x.lo, y.hi),
+                               takt_binary(b->g, b->node->op, x.hi, y.lo));
+    takt_id lo = takt_binary(b->g, b->node->op, x.lo, y.lo);
+    takt_id hi = takt_binary(b->g, b->node->op, x.hi, y.hi);
+    if (cross != TAKT_NONE) {
+        lo = takt_bound_min(b, lo, cross);
+        hi = takt_bound_max(b, hi, cross);
+    }
+    /* One rounding is monotone: the ends of a sum of f32 numbers are the sums that the kernel
+     * computes of their ends. Else it is half a unit in the last place; a sum never underflows. */
+    if (single)
+        takt_bound_both(b, 0, lo, hi);
+    else
+        takt_bound_set(b, 0, lo, hi, b->node->op->error.ulps, TAKT_NONE);
 }
 
 static void not_negative(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
@@ -86,14 +112,15 @@ static void not_negative(takt_bounding *b, size_t k, takt_id lo, takt_id hi)
 
 void takt_bound_positive(takt_bounding *b)
 {
-    at_ends(b, not_negative);
+    at_ends(b, takt_bound_wide, not_negative);
 }
 
 void takt_bound_sum(takt_bounding *b)
 {
     const takt_node *n = b->node;
     takt_id lo[MOST], hi[MOST], size[MOST];
-    if (n->in_count > MOST || !ends(b, false, lo) || !ends(b, true, hi)) {
+    if (n->in_count > MOST || !ends(b, takt_bound_wide, false, lo) ||
+        !ends(b, takt_bound_wide, true, hi)) {
         takt_bound_any(b);
         return;
     }

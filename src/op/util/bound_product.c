@@ -4,10 +4,17 @@
  *
  *     |x w - m_x m_w|  <=  (|m_x| + r_x) r_w + r_x |m_w|
  *
- * summed as the op sums, and rounding adds gamma_n of the sum of (|m_x| + r_x)(|m_w| + r_w), once
- * for the model's own kernel and once for the kernel that computes the middle here. All of it is
- * computed by the op itself: matrix products in f64, convolutions in f32, which has fast kernels;
- * middles are rounded to f32 first, and the rounding error is added to the radius.
+ * summed as the op sums, and rounding adds g of the sum of (|m_x| + r_x)(|m_w| + r_w), with gamma_n
+ * for the model's own kernel and once more for the kernel that computes the middle here. Together
+ *
+ *     (r_x + g (|m_x| + r_x)) |m_w|  +  (|m_x| + r_x) r_w (1 + g) ,
+ *
+ * so that weights without a radius need two products. All of it is computed by the op itself:
+ * matrix products in f64, convolutions in f32, which has fast kernels; middles are rounded to f32
+ * first, and the rounding error is added to the radius.
+ *
+ * The spread is at least g times the sum of all magnitudes, so a small one also says that no
+ * partial sum overflows and that the result is in the range of its type.
  */
 #include <float.h>
 #include <math.h>
@@ -34,76 +41,6 @@ static bool is_exact_in(takt_dtype from, takt_dtype to)
            (!takt_dtype_is_float(from) && takt_dtype_bits(from) <= 16);
 }
 
-static factor split(takt_bounding *b, size_t k)
-{
-    const takt_dtype to = work(b);
-    takt_graph *g = b->g;
-    if (b->in[k].is_point && is_exact_in(takt_type_of(g, b->in[k].lo)->dtype, to))
-        return (factor){takt_cast(g, b->in[k].lo, to), TAKT_NONE};
-    const takt_range x = takt_bound_wide(b, k);
-    const takt_id middle =
-        takt_cast(g, takt_add(g, takt_mul_scalar(g, x.lo, 0.5), takt_mul_scalar(g, x.hi, 0.5)), to);
-    const takt_id there = takt_cast(g, middle, TAKT_F64);
-    const takt_id radius = takt_bound_max(b, takt_sub(g, x.hi, there), takt_sub(g, there, x.lo));
-    const double more = to == TAKT_F32 ? 0x1p-20 : 0x1p-49, least = to == TAKT_F32 ? 0x1p-140 : 0;
-    const takt_id wide = takt_add_scalar(g, takt_mul_scalar(g, radius, 1 + more), least);
-    return (factor){middle, takt_cast(g, wide, to)};
-}
-
-static takt_id call(takt_bounding *b, takt_id x, takt_id y)
-{
-    return takt_bound_call(b, (takt_id[]){x, y}, 0);
-}
-
-/* |m| + r, rounded up. */
-static takt_id size_of(takt_bounding *b, const factor *f)
-{
-    const takt_id size = takt_bound_abs(b, f->middle);
-    return f->radius == TAKT_NONE
-               ? size
-               : takt_mul_scalar(b->g, takt_add(b->g, size, f->radius), 1 + 0x1p-20);
-}
-
-typedef struct parts {
-    takt_id middle, spread, total;
-    /* spread TAKT_NONE: 0; total: the sum of all magnitudes */
-} parts;
-
-static parts multiply(takt_bounding *b)
-{
-    const factor x = split(b, 0), w = split(b, 1);
-    parts p = {.spread = TAKT_NONE};
-    const takt_id size_x = size_of(b, &x);
-    p.middle = call(b, x.middle, w.middle);
-    p.total = call(b, size_x, size_of(b, &w));
-    if (x.radius != TAKT_NONE)
-        p.spread = call(b, x.radius, takt_bound_abs(b, w.middle));
-    if (w.radius != TAKT_NONE) {
-        const takt_id other = call(b, size_x, w.radius);
-        p.spread = p.spread == TAKT_NONE ? other : takt_add(b->g, p.spread, other);
-    }
-    return p;
-}
-
-/* `own`: error of the model's kernel in addition to gamma; or TAKT_NONE. */
-static void finish(takt_bounding *b, const parts *p, double gamma, takt_id own)
-{
-    const takt_dtype dtype = b->node->type[0].dtype;
-    const double count = b->node->op->error.roundings(b->model, b->node);
-    const double here = takt_grid_gamma(work(b), count + 2);
-    const takt_id total = takt_bound_overflow(b, p->total, dtype);
-    /* Products may underflow: each is off by at most half the least number. */
-    const double tiny = work(b) == TAKT_F32 || dtype != TAKT_F64 ? 0x1p-120 : DBL_MIN;
-    takt_id error = takt_mul_scalar(b->g, total, (here + gamma) * (1 + 4 * here) * 1.0001);
-    error = takt_add_scalar(b->g, error, tiny);
-    if (p->spread != TAKT_NONE)
-        error =
-            takt_add(b->g, error, takt_mul_scalar(b->g, p->spread, (1 + 4 * here) * (1 + 0x1p-20)));
-    if (own != TAKT_NONE)
-        error = takt_add(b->g, error, own);
-    takt_bound_set(b, 0, p->middle, p->middle, 0, error);
-}
-
 static double own_gamma(const takt_bounding *b)
 {
     const takt_dtype dtype = b->node->type[0].dtype;
@@ -111,10 +48,109 @@ static double own_gamma(const takt_bounding *b)
     return rounds ? takt_grid_gamma(dtype, b->node->op->error.roundings(b->model, b->node)) : 0;
 }
 
+/* How far rounding goes in a product. */
+typedef struct rounding {
+    double here;  /* gamma of the product that is computed here */
+    double share; /* of the sum of magnitudes: `here` and the model's own */
+    double more;  /* 1 and a little: covers the rounding of radii and their sums */
+    double limit; /* of the spread: below it nothing overflows */
+} rounding;
+
+static rounding rounding_of(const takt_bounding *b)
+{
+    const takt_dtype dtype = b->node->type[0].dtype, to = work(b);
+    const double count = b->node->op->error.roundings(b->model, b->node);
+    const bool is_wide = to == TAKT_F64 && (b->is_real || dtype == TAKT_F64);
+    rounding r = {.here = takt_grid_gamma(to, count)};
+    r.share = (r.here + own_gamma(b)) * (1 + 4 * r.here) * 1.0001;
+    r.more = (1 + 4 * r.here) * (1 + (to == TAKT_F32 ? 0x1p-20 : 0x1p-48));
+    r.limit = r.share * (is_wide ? DBL_MAX : FLT_MAX) / (1.01 + 4 * r.share);
+    return r;
+}
+
+static factor split(takt_bounding *b, size_t k)
+{
+    const takt_dtype to = work(b);
+    takt_graph *g = b->g;
+    if (b->in[k].is_point && is_exact_in(takt_type_of(g, b->in[k].lo)->dtype, to))
+        return (factor){takt_cast(g, b->in[k].lo, to), TAKT_NONE};
+    const takt_range x = to == TAKT_F32 ? takt_bound_input(b, k) : takt_bound_wide(b, k);
+    const takt_id middle =
+        takt_cast(g, takt_add(g, takt_mul_scalar(g, x.lo, 0.5), takt_mul_scalar(g, x.hi, 0.5)), to);
+    const takt_id there =
+        x.lo == TAKT_NONE ? TAKT_NONE : takt_cast(g, middle, takt_type_of(g, x.lo)->dtype);
+    const takt_id radius = takt_bound_max(b, takt_sub(g, x.hi, there), takt_sub(g, there, x.lo));
+    return (factor){middle, radius};
+}
+
+static takt_id call(takt_bounding *b, takt_id x, takt_id y)
+{
+    const takt_id wide = takt_bound_call(b, (takt_id[]){x, y}, 0);
+    return work(b) == TAKT_F32 ? takt_bound_single(b, wide) : wide;
+}
+
+/* middle_share |m| + radius_share r in the type of products, and what may underflow here. */
+static takt_id weighted(takt_bounding *b, const factor *f, double middle_share, double radius_share)
+{
+    takt_graph *g = b->g;
+    const takt_dtype to = work(b);
+    const double least = to == TAKT_F32 ? 0x1p-140 : 0x1p-1050;
+    const takt_id size = takt_mul_scalar(g, takt_bound_abs(b, f->middle), middle_share);
+    if (f->radius == TAKT_NONE)
+        return takt_add_scalar(g, size, least);
+    const takt_id radius = takt_mul_scalar(g, f->radius, radius_share);
+    const takt_id wide = takt_cast(g, takt_add_scalar(g, radius, least), to);
+    return middle_share == 0 ? wide : takt_add(g, size, wide);
+}
+
+typedef struct parts {
+    takt_id middle, spread;
+} parts;
+
+/* Sums of numbers that are not negative are at most gamma too small, which `more` covers. */
+static parts multiply(takt_bounding *b, const rounding *r)
+{
+    const factor x = split(b, 0), w = split(b, 1);
+    parts p;
+    p.middle = call(b, x.middle, w.middle);
+    p.spread = call(b, weighted(b, &x, r->share * r->more, (1 + r->share) * r->more),
+                    takt_bound_abs(b, w.middle));
+    if (w.radius != TAKT_NONE) {
+        const double more = r->more * (1 + r->share) * r->more;
+        const takt_id other = call(b, weighted(b, &x, r->more, r->more), weighted(b, &w, 0, more));
+        p.spread = takt_add(b->g, p.spread, other);
+    }
+    return p;
+}
+
+/* `own`: error of the model's kernel in addition to gamma; or TAKT_NONE. */
+static void finish(takt_bounding *b, const parts *p, const rounding *r, takt_id own)
+{
+    const takt_dtype dtype = b->node->type[0].dtype, to = work(b);
+    takt_graph *g = b->g;
+    /* Products may underflow: each is off by at most half the least number. */
+    const double tiny = to == TAKT_F32 || dtype != TAKT_F64 ? 0x1p-120 : DBL_MIN;
+    const takt_id limit = takt_cast(g, takt_bound_number(b, r->limit), to);
+    const takt_id nan = takt_cast(g, takt_bound_number(b, NAN), to);
+    const takt_id fits = takt_binary(g, &takt_op_le, p->spread, limit);
+    takt_id spread = takt_add_scalar(g, takt_select(g, fits, p->spread, nan), tiny);
+    if (own != TAKT_NONE)
+        spread = takt_add(g, spread, takt_cast(g, own, to));
+    if (to == TAKT_F32 && dtype == TAKT_F32 && !b->is_real)
+        /* The nearest f32 number to an end of f32 numbers is an end, too: see takt_bound_single. */
+        takt_bound_keep(b, 0, takt_cast(g, takt_sub(g, p->middle, spread), TAKT_F64),
+                        takt_cast(g, takt_add(g, p->middle, spread), TAKT_F64));
+    else {
+        const takt_id middle = takt_cast(g, p->middle, TAKT_F64);
+        takt_bound_set(b, 0, middle, middle, 0, takt_cast(g, spread, TAKT_F64));
+    }
+}
+
 void takt_bound_product(takt_bounding *b)
 {
-    const parts p = multiply(b);
-    finish(b, &p, own_gamma(b), TAKT_NONE);
+    const rounding r = rounding_of(b);
+    const parts p = multiply(b, &r);
+    finish(b, &p, &r, TAKT_NONE);
 }
 
 /* ---- Winograd ----
@@ -186,9 +222,11 @@ static takt_id largest(takt_bounding *b, size_t k)
 {
     const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int64_t space[] = {0, is_last ? 1 : 2, is_last ? 2 : 3};
-    const takt_id size = takt_bound_magnitude(b, takt_bound_wide(b, k));
-    return size == TAKT_NONE ? TAKT_NONE
-                             : takt_reduce_over(b->g, &takt_op_reduce_max, size, space, 3, false);
+    const takt_id size = takt_bound_magnitude(b, takt_bound_input(b, k));
+    return size == TAKT_NONE
+               ? TAKT_NONE
+               : takt_cast(b->g, takt_reduce_over(b->g, &takt_op_reduce_max, size, space, 3, false),
+                           TAKT_F64);
 }
 
 /* The bounds of the direct form `op`, with the transforms' error on top. */
@@ -196,13 +234,15 @@ static void finish_winograd(takt_bounding *b, const takt_op *op, takt_id rise)
 {
     const takt_node *n = b->node;
     const double count = n->op->error.roundings(b->model, n) + TRANSFORMS;
-    const takt_id error = takt_mul_scalar(
-        b->g, rise, b->is_real ? 0 : takt_grid_gamma(n->type[0].dtype, count) * 1.01);
+    const takt_id error =
+        takt_mul_scalar(b->g, takt_bound_overflow(b, rise, n->type[0].dtype),
+                        b->is_real ? 0 : takt_grid_gamma(n->type[0].dtype, count) * 1.01);
     takt_node direct = *n;
     direct.op = op;
     b->node = &direct;
-    const parts p = multiply(b);
-    finish(b, &p, own_gamma(b), takt_bound_overflow(b, error, n->type[0].dtype));
+    const rounding r = rounding_of(b);
+    const parts p = multiply(b, &r);
+    finish(b, &p, &r, error);
     b->node = n;
 }
 
