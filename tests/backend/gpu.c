@@ -261,4 +261,21 @@ static void model_bits(void)
     }
 }
 
-TEST_MAIN(model_bits, conforms)
+/* What takes much shared memory, on a device that has it and on one of capability 7.5. */
+static void large(void)
+{
+    static const model row = {
+        .path = "large",
+        .text = "model large(a: f32[260, 300], b: f32[300, 140], x: f32[1, 4300000], z: f32[2, "
+                "20000]) -> (p: f32[260, 140], s: f32[1], w: f32[2, 20000]) {\n"
+                "  return p = a @ b, s = reduce_sum(x, axes=[1]), w = softmax(z, axis=1)\n}\n"};
+    static const int capabilities[] = {90, 75};
+    for (size_t i = 0; i < 2; i++) {
+        gpu_driver(&(gpu_settings){.capability = capabilities[i], .order = GRID_SHUFFLED});
+        same_bits(&row);
+        EXPECT((gpu_count().together > 0) == (i == 0), "%llu cooperative launches",
+               (unsigned long long)gpu_count().together);
+    }
+}
+
+TEST_MAIN(model_bits, large, conforms)

@@ -54,13 +54,17 @@ int gpu_device_name(char *name, int size, int device)
     strncpy(name, "Test GPU", (size_t)size);
     return TAKT_CU_OK;
 }
+int gpu_shared_most(void)
+{
+    return (gpu.set.capability < 80 ? 64 : 227) << 10;
+}
 int gpu_device_attribute(int *value, int attribute, int device)
 {
-    enum { PROCESSORS = 8, SHARED = 227 << 10 };
+    enum { PROCESSORS = 8 };
     (void)device;
     GPU_CALL();
     *value = attribute == TAKT_CU_PROCESSORS    ? PROCESSORS
-             : attribute == TAKT_CU_MOST_SHARED ? SHARED
+             : attribute == TAKT_CU_MOST_SHARED ? gpu_shared_most()
              : attribute == TAKT_CU_MAJOR       ? gpu.set.capability / 10
                                                 : gpu.set.capability % 10;
     return TAKT_CU_OK;

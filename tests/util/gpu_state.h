@@ -53,6 +53,8 @@ size_t gpu_drop(void *object);
 void gpu_drop_all(void);
 /* Remembers the first thing that was wrong. */
 void gpu_complain(const char *why);
+/* Bytes of shared memory that a block can ask for. */
+int gpu_shared_most(void);
 /* Whether [ptr, ptr + bytes) lies in one block of device memory; complains otherwise. */
 bool gpu_has(takt_cu_ptr ptr, size_t bytes);
 

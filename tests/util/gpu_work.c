@@ -76,6 +76,8 @@ int gpu_function_set(takt_cu_function function, int attribute, int value)
 {
     size_t i = 0;
     GPU_CALL();
+    if (attribute == TAKT_CU_MAX_DYNAMIC_SHARED && value > gpu_shared_most())
+        return GPU_INVALID;
     while (i < GPU_FUNCTIONS - 1 && gpu.shared[i].function != NULL &&
            gpu.shared[i].function != function)
         i++;
