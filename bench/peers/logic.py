@@ -3,8 +3,8 @@
 
     bench/peers/logic.py [--rounds 3] [--rows closure,dag] [--quick]
 
-Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, torch. What is absent
-is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
+Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, pycozo[embedded],
+torch, deepproblog; and souffle, if it is on the path. What is absent is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
 command less the same command with the facts only, a peer's is measured inside its process, after
 its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
 machine only adds. Every result is compared with Takt's. Lines below a row say which bars it
@@ -12,23 +12,20 @@ reaches: time, ratios to peers, two threads, and the memory of whole processes. 
 threads is that of runs of a bound session, whose facts are inputs: logic_threads.py.
 """
 import argparse
-import collections
 import importlib.util
 import os
 import random
 import resource
-import subprocess
 import sys
-import time
 
 import logic_bars
 import logic_steps
 import logic_threads
-from logic_peers import OUT, ROOT, blas_closure, clingo_rules, clocked, duck
+from logic_peers import (OUT, PACKAGES, ROOT, blas_closure, blas_product, clingo_rules, clocked,
+                         cozo, duck, is_here, process, souffle)
 
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
 DATA = os.environ.get("TAKT_DATA", os.path.join(ROOT, "..", "shared", "data"))
-PACKAGES = {"duckdb": "duckdb", "graphblas": "graphblas", "clingo": "clingo", "torch": "torch"}
 
 
 def in_venv():
@@ -86,29 +83,14 @@ def model(size, facts, rules, counted):
             f"  rule pairs(n: i64) = n == count x, y: {counted}(x, y)\n  return pairs\n}}\n")
 
 
-Spent = collections.namedtuple("Spent", "cpu out elapsed memory")
-
-
-def spent(command):
-    start = time.perf_counter()
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, cwd=OUT) as process:
-        out = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if status != 0:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Spent(usage.ru_utime + usage.ru_stime, out, time.perf_counter() - start,
-                 1024 * usage.ru_maxrss)
-
-
 def takt(text, base):
     """What a program takes beyond `base`, the number that it counts, and its memory."""
     full, empty = write("full.takt", text), write("base.takt", base)
     # The least of each: the least of their differences would be what noise makes of it.
-    lower = min(spent([TAKT, "query", "-t", "1", empty, "pairs(n)"]).cpu for _ in range(3))
-    runs = [spent([TAKT, "query", "-t", "1", full, "pairs(n)"]) for _ in range(3)]
-    upper = min(run.cpu for run in runs)
-    return max(upper - lower, 0.0), int(runs[0].out.split()[0]), max(run.memory for run in runs)
+    lower = min(process([TAKT, "query", "-t", "1", empty, "pairs(n)"])[0] for _ in range(3))
+    runs = [process([TAKT, "query", "-t", "1", full, "pairs(n)"]) for _ in range(3)]
+    upper = min(run[0] for run in runs)
+    return max(upper - lower, 0.0), int(runs[0][1].split()[0]), max(run[2] for run in runs)
 
 
 # ---- rows ----
@@ -131,6 +113,8 @@ def closure(file, size, capacity=""):
     peers = {"duckdb": duck([("edge", file)], query), "graphblas": blas_closure(file, size)}
     if size <= 2000:
         peers["clingo"] = clingo_rules([("edge", file)], rules, "path")
+        peers["cozo"] = cozo([("edge", file)], "path[a, b] := *edge[a, b] path[a, c] := "
+                             "*edge[a, b], path[b, c]", "path")
     return text, base, peers
 
 
@@ -156,7 +140,8 @@ def generation():
     rules = "same(X,Z) :- up(X,U), up(Z,U). same(X,Z) :- up(X,U), same(U,V), up(Z,V)."
     facts = [("up", "up.csv")]
     return (model(count, facts, rule, "same"), model(count, facts, base, "same"),
-            {"duckdb": duck(facts, query), "clingo": clingo_rules(facts, rules, "same")})
+            {"duckdb": duck(facts, query), "clingo": clingo_rules(facts, rules, "same"),
+             "souffle": souffle(facts, rules, "same")})
 
 
 def points_to():
@@ -174,7 +159,7 @@ def points_to():
     rules = ("pt(V,O) :- new(V,O). pt(V,O) :- assign(V,W), pt(W,O). pt(V,O) :- load(V,W), pt(W,H), "
              "heap(H,O). heap(H,O) :- store(V,W), pt(V,H), pt(W,O).")
     return (model(size, facts, rule, "pt"), model(size, facts, base, "pt"),
-            {"clingo": clingo_rules(facts, rules, "pt")})
+            {"clingo": clingo_rules(facts, rules, "pt"), "souffle": souffle(facts, rules, "pt")})
 
 
 def triangles():
@@ -188,7 +173,8 @@ def triangles():
              "p.b = q.a AND q.b = r.a AND r.b = p.a)")
     base = nothing("tri", "edge")
     return (model(size, facts, rule, "tri"), model(size, facts, base, "tri"),
-            {"duckdb": duck(facts, query)})
+            {"duckdb": duck(facts, query),
+             "souffle": souffle(facts, "tri(X,Y) :- edge(X,Y), edge(Y,Z), edge(Z,X).", "tri")})
 
 
 ROWS = {"closure": lambda: closure("random2000.csv", 2000),
@@ -220,10 +206,38 @@ def facts_row(rounds):
     return table_row("facts", text, base, {"duckdb": load}, rounds)
 
 
-def times_row(name, mine, other):
-    print(f"{name:10} {'':9}  takt {1e3 * mine:.2f} ms, torch {1e3 * other:.2f} ms, "
-          f"torch x{other / max(mine, 1e-6):.1f}", flush=True)
-    return 0, 0, logic_bars.show(logic_bars.judged(name, mine, {"torch": other}))
+def timed_row(name, ours, peers, rounds):
+    """Seconds and bytes of `ours`, of one and of many repeats, and of peers: (work, repeats)."""
+    best, memory, why = {}, {}, {}
+    for _ in range(rounds):
+        for engine in ("takt", *peers):
+            if engine != "takt" and not is_here(engine):
+                why[engine] = "not installed"
+                continue
+            if engine == "takt":
+                seconds, size = ours()
+            else:
+                work, repeats = peers[engine]
+                seconds, text, size = child(work)
+                if seconds is None:
+                    why[engine] = text
+                    continue
+                seconds /= repeats
+            best[engine] = min(best.get(engine, seconds), seconds)
+            memory[engine] = min(memory.get(engine, size), size)
+    cells = [f"{engine} {1e3 * seconds:.2f} ms" for engine, seconds in best.items()]
+    mine = best.pop("takt")
+    cells += [f"{engine} x{other / max(mine, 1e-6):.1f}" for engine, other in best.items()]
+    print(f"{name:10} {'':9}  " + ", ".join(cells), flush=True)
+    for engine, reason in why.items():
+        print(f"{'':10} {engine} skipped: {reason}", flush=True)
+    return len(why), 0, logic_bars.show(logic_bars.judged(name, mine, best, memory=memory))
+
+
+def repeated(command, most):
+    """Seconds of one of `most` repeats, which end the command, and the memory of all."""
+    whole = process([*command, str(most + 1)])
+    return (whole[0] - process([*command, "1"])[0]) / most, whole[2]
 
 
 def product_row(name, rounds):
@@ -231,11 +245,7 @@ def product_row(name, rounds):
     file = write("product.takt", "model m(a: f32[256, 256], b: f32[256, 256]) {\n"
                  f"  return semiring_matmul(a, b, semiring={name})\n}}\n")
 
-    def ours():
-        flags = [TAKT, "run", "-t", "1", "--random", file, "-r"]
-        return (spent([*flags, "51"])[0] - spent([*flags, "1"])[0]) / 50
-
-    def theirs():
+    def with_torch():
         import torch
         torch.set_num_threads(1)
         a, b = torch.rand(256, 256), torch.rand(256, 256)
@@ -246,37 +256,32 @@ def product_row(name, rounds):
             return (1 - (1 - a[:, :, None] * b[None]).prod(1)).numel()
         run()
         return clocked(lambda: [run() for _ in range(5)][0])
-    if importlib.util.find_spec("torch") is None:
-        print(f"{name:10} torch skipped: not installed")
-        return 1, 0, 0
-    pairs = [(ours(), child(theirs)[0] / 5) for _ in range(rounds)]
-    mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
-    return times_row(name, mine, other)
+    peers = {"torch": (with_torch, 5)}
+    if name == "max_min":
+        peers["graphblas"] = (blas_product, 5)
+    return timed_row(name, lambda: repeated([TAKT, "run", "-t", "1", "--random", file, "-r"], 50),
+                     peers, rounds)
 
-
-# ---- training steps ----
 
 def step_row(name, rounds):
     """A training step by SGD: CPU seconds of one, of 40, one thread."""
-    if any(importlib.util.find_spec(package) is None for package in ("torch", "numpy")):
-        print(f"{name:10} torch skipped: not installed")
+    if importlib.util.find_spec("numpy") is None:
+        print(f"{name:10} skipped: it needs numpy for its data")
         return 1, 0, 0
-    file, data, make = logic_steps.STEPS[name](ROOT, OUT)
+    file, data, steps = logic_steps.STEPS[name](ROOT, OUT)
 
-    def ours():
-        flags = [TAKT, "train", "-t", "1", "--workers", "0", "--optimizer", "sgd", "--data", data,
-                 file, "--steps"]
-        return (spent([*flags, "41"])[0] - spent([*flags, "1"])[0]) / 40
-
-    def theirs():
-        import torch
-        torch.set_num_threads(1)
-        step = make()
-        step()
-        return clocked(lambda: len([step() for _ in range(10)]))
-    pairs = [(ours(), child(theirs)[0] / 10) for _ in range(rounds)]
-    mine, other = min(p[0] for p in pairs), min(p[1] for p in pairs)
-    return times_row(name, mine, other)
+    def of(make):
+        def theirs():
+            import torch
+            torch.set_num_threads(1)
+            step = make()
+            step()
+            return clocked(lambda: len([step() for _ in range(10)]))
+        return theirs
+    flags = [TAKT, "train", "-t", "1", "--workers", "0", "--optimizer", "sgd", "--data", data, file,
+             "--steps"]
+    return timed_row(name, lambda: repeated(flags, 40),
+                     {engine: (of(make), 10) for engine, make in steps.items()}, rounds)
 
 
 # ---- the table ----
@@ -287,9 +292,9 @@ def child(work):
     pid = os.fork()
     if pid == 0:
         try:
-            seconds, count = work()
-            memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            os.write(to, f"{seconds} {count} {memory}".encode())
+            seconds, count, *memory = work()
+            memory = memory or [1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]
+            os.write(to, f"{seconds} {count} {memory[0]}".encode())
             os._exit(0)
         except BaseException as error:  # noqa: BLE001 - told to the parent
             os.write(to, f"error {type(error).__name__}: {error}".encode()[:200])
@@ -309,7 +314,7 @@ def table_row(name, text, base, peers, rounds):
     for number in range(rounds):
         order = ["takt", *peers] if number % 2 == 0 else [*reversed(list(peers)), "takt"]
         for engine in order:
-            if engine != "takt" and importlib.util.find_spec(PACKAGES[engine]) is None:
+            if engine != "takt" and not is_here(engine):
                 why[engine] = "not installed"
                 continue
             run = takt(text, base) if engine == "takt" else child(peers[engine])
