@@ -4,12 +4,13 @@
     bench/peers/logic.py [--rounds 3] [--rows closure,dag] [--quick]
 
 Peers come from PyPI, in build/venv or here: duckdb, python-graphblas, clingo, pycozo[embedded],
-torch, deepproblog; and souffle, if it is on the path. What is absent is skipped and counted. Every row is the CPU time of what is asked for alone: Takt's is that of its
-command less the same command with the facts only, a peer's is measured inside its process, after
-its data is there. Programs take turns, and the smallest of all rounds counts: other load on the
-machine only adds. Every result is compared with Takt's. Lines below a row say which bars it
-reaches: time, ratios to peers, two threads, and the memory of whole processes. The gain of two
-threads is that of runs of a bound session, whose facts are inputs: logic_threads.py.
+torch, deepproblog; and souffle, if it is on the path. What is absent is skipped and counted. Every
+row is the CPU time of what is asked for alone: Takt's is that of its command less the same command
+with the facts only, a peer's is measured inside its process, after its data is there. Programs take
+turns, and the smallest of all rounds counts: other load on the machine only adds. Every result is
+compared with Takt's. Lines below a row say which bars it reaches: time, ratios to peers, two
+threads, and the memory of whole processes. The gain of two threads is that of runs of a bound
+session, whose facts are inputs: logic_threads.py.
 """
 import argparse
 import importlib.util

@@ -1,8 +1,8 @@
 /* datalog.h - Soufflé's plain Datalog as a text with rules.
  *
  * Supported: .decl, .type of symbols and numbers, .input, .output, .printsize, facts, rules of
- * atoms, negated atoms, comparisons, arithmetic, min and max, `,` and `;`. Everything else is
- * refused with its line.
+ * atoms, negated atoms, comparisons, arithmetic, min, max, count and sum, `,` and `;`. Everything
+ * else is refused with its line.
  */
 #ifndef TAKT_LOGIC_DATALOG_H
 #define TAKT_LOGIC_DATALOG_H
@@ -32,6 +32,7 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_EITHER,
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
     TAKT_DLOG_MOST,  /* a is the least or most `text` of those that b allows; only while reading */
+    TAKT_DLOG_FOLD,  /* op: count, or the sum of a, of b; terms: its own variables */
 } takt_dlog_kind;
 
 /* Limits on the operators of a clause and of one term: those of the parser of rules. */
@@ -67,6 +68,8 @@ struct takt_dlog_relation {
     bool is_symbol[TAKT_DLOG_MOST_TERMS]; /* else a number */
     const char *input;                    /* a file, or NULL */
     bool is_output, is_counted, has_facts, has_rules;
+    int64_t fact_count, tuple_count, derived; /* of all, and by the pass that bounds it: at most */
+    int64_t largest[TAKT_DLOG_MOST_TERMS];    /* number that a column may have, or -1 */
     takt_dlog_relation *next;
 };
 
@@ -114,6 +117,8 @@ TAKT_MUST_USE takt_status takt_dlog_write(takt_dlog_program *p, takt_dlog_file_f
  * equation. */
 TAKT_MUST_USE takt_status takt_dlog_check_clause(const takt_dlog_program *p,
                                                  const takt_dlog_clause *c);
+/* Raises all->largest to the numbers that counts and sums may make. */
+TAKT_MUST_USE takt_status takt_dlog_bound(takt_dlog_program *p, takt_dlog_symbols *all);
 /* Whether a variable occurs in an atom, which gives its domain. */
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
 /* Whether it is a symbol, judging by its comparisons. */

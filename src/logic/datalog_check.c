@@ -50,8 +50,9 @@ static bool binds(const takt_dlog_node *n, takt_span name, const conjunct *all, 
         return binds(n->a, name, all, depth) && binds(n->b, name, all, depth);
     const takt_dlog_node *other = equal_to(n, name);
     if (other != NULL)
-        return is_constant(other) || (other->kind == TAKT_DLOG_NAME && depth > 0 &&
-                                      is_bound(all, other->text, depth - 1));
+        return is_constant(other) || other->kind == TAKT_DLOG_FOLD ||
+               (other->kind == TAKT_DLOG_NAME && depth > 0 &&
+                is_bound(all, other->text, depth - 1));
     for (int i = 0; n->kind == TAKT_DLOG_ATOM && i < n->term_count; i++)
         if (is_variable(n->terms[i], name))
             return true;
@@ -68,9 +69,18 @@ static bool is_bound(const conjunct *all, takt_span name, int depth)
 
 enum { EQUATIONS = 4 }; /* in a row */
 
+static takt_status check(const takt_dlog_program *p, const takt_dlog_node *n, const conjunct *b);
+
 static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *t,
                               const conjunct *b, bool is_sum)
 {
+    if (t->kind == TAKT_DLOG_FOLD) {
+        const conjunct inside = {t->b, b};
+        TAKT_TRY(check(p, t->b, b));
+        for (int i = 0; i < t->term_count; i++)
+            TAKT_TRY(check_term(p, t->terms[i], &inside, false));
+        return t->a != NULL ? check_term(p, t->a, &inside, true) : TAKT_OK;
+    }
     if (t->kind == TAKT_DLOG_SUM) {
         TAKT_TRY(check_term(p, t->a, b, true));
         return check_term(p, t->b, b, true);
@@ -131,7 +141,7 @@ takt_status takt_dlog_check_clause(const takt_dlog_program *p, const takt_dlog_c
 
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name)
 {
-    if (n == NULL)
+    if (n == NULL || n->kind == TAKT_DLOG_FOLD)
         return false;
     for (int i = 0; i < n->term_count; i++)
         if (is_variable(n->terms[i], name))
@@ -143,7 +153,7 @@ bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name)
 static bool says_symbol(const takt_dlog_node *all, const takt_dlog_node *n, takt_span name,
                         int depth)
 {
-    if (n == NULL)
+    if (n == NULL || n->kind == TAKT_DLOG_FOLD)
         return false;
     for (int i = 0; i < n->term_count; i++)
         if (is_variable(n->terms[i], name))
@@ -196,9 +206,11 @@ bool takt_dlog_is_made_up(takt_span name)
 {
     if (takt_span_is(name, "_"))
         return true;
-    if (name.length < 5 || (memcmp(name.at, "arg_", 4) != 0 && memcmp(name.at, "any_", 4) != 0))
+    const size_t word = name.length > 5 && memcmp(name.at, "each_", 5) == 0 ? 5 : 4;
+    if (name.length < 5 ||
+        (word == 4 && memcmp(name.at, "arg_", 4) != 0 && memcmp(name.at, "any_", 4) != 0))
         return false;
-    for (size_t i = 4; i < name.length; i++)
+    for (size_t i = word; i < name.length; i++)
         if (name.at[i] < '0' || name.at[i] > '9')
             return false;
     return true;

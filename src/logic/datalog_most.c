@@ -5,7 +5,7 @@
  *     max_of_2(x, z) :- max_of_1(x, z), max_of_1(x, z_), z_ > z.
  *     n = max z : { body }   becomes   max_of_1(x, n), !max_of_2(x, n)
  *
- * count, sum and mean make numbers that are in no domain, so they have no place in such rules.
+ * count and sum make numbers, which rules cannot choose: see datalog_fold.c.
  */
 #include <string.h>
 
@@ -24,17 +24,16 @@ static bool is_called(const takt_dlog_node *n, takt_span name)
            memcmp(n->text.at, name.at, name.length) == 0;
 }
 
-/* Whether the variable stands in the formula. Bodies of aggregates have variables of their own. */
-static bool stands_in(const takt_dlog_node *n, takt_span name)
+bool takt_dlog_stands_in(const takt_dlog_node *n, takt_span name)
 {
-    if (n == NULL)
+    if (n == NULL || n->kind == TAKT_DLOG_FOLD)
         return false;
     if (n->kind == TAKT_DLOG_MOST)
-        return stands_in(n->a, name);
+        return takt_dlog_stands_in(n->a, name);
     for (int i = 0; i < n->term_count; i++)
-        if (stands_in(n->terms[i], name))
+        if (takt_dlog_stands_in(n->terms[i], name))
             return true;
-    return is_called(n, name) || stands_in(n->a, name) || stands_in(n->b, name);
+    return is_called(n, name) || takt_dlog_stands_in(n->a, name) || takt_dlog_stands_in(n->b, name);
 }
 
 /* An atom of the conjunction with the variable as an argument; its number in *argument. */
@@ -56,8 +55,11 @@ static const takt_dlog_node *binder(const takt_dlog_node *n, takt_span name, int
 
 bool takt_dlog_at_most(const takt_dlog_reader *r)
 {
-    return r->kind == TAKT_DLOG_WORD && (takt_dlog_at(r, "min") || takt_dlog_at(r, "max")) &&
-           r->at < r->end && *r->at != '(';
+    takt_dlog_reader next = *r;
+    if (r->kind != TAKT_DLOG_WORD || !(takt_dlog_at(r, "min") || takt_dlog_at(r, "max")))
+        return false;
+    takt_dlog_advance(&next); /* a functor has a bracket here, after spaces or comments too */
+    return next.kind == TAKT_DLOG_WORD;
 }
 
 takt_dlog_node *takt_dlog_most(takt_dlog_reader *r, takt_dlog_node *result)
@@ -202,9 +204,9 @@ static bool add_shared(takt_dlog_reader *r, const takt_dlog_node *most, const ta
             return false;
     if (n->kind != TAKT_DLOG_NAME)
         return add_shared(r, most, n->a, scope, s) && add_shared(r, most, n->b, scope, s);
-    bool is_outside = stands_in(scope->body, n->text), is_new = true;
+    bool is_outside = takt_dlog_stands_in(scope->body, n->text), is_new = true;
     for (int i = 0; i < scope->count; i++)
-        is_outside = is_outside || stands_in(scope->heads[i], n->text);
+        is_outside = is_outside || takt_dlog_stands_in(scope->heads[i], n->text);
     for (int i = 0; i < s->count; i++)
         is_new = is_new && !is_called(n, s->name[i]);
     if (!is_outside || !is_new)

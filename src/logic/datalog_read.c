@@ -40,7 +40,7 @@ static takt_dlog_node *primary(takt_dlog_reader *r)
                 : takt_dlog_at(r, "_")      ? TAKT_DLOG_ANY
                                             : TAKT_DLOG_NAME);
     takt_dlog_advance(r);
-    if (takt_dlog_at(r, "(") || takt_dlog_at(r, ":"))
+    if (takt_dlog_at(r, "(") || (takt_dlog_at(r, ":") && !r->in_target))
         return takt_dlog_wrong(r, "functors and aggregates are not read");
     return n;
 }
@@ -79,7 +79,7 @@ static takt_dlog_node *sum(takt_dlog_reader *r, int level)
     return r->status == TAKT_OK ? left : NULL;
 }
 
-static takt_dlog_node *term(takt_dlog_reader *r)
+takt_dlog_node *takt_dlog_term(takt_dlog_reader *r)
 {
     r->term_signs = 0;
     return sum(r, 0);
@@ -105,7 +105,7 @@ static takt_dlog_node *atom(takt_dlog_reader *r, takt_span word)
     while (!takt_dlog_at(r, ")") && r->status == TAKT_OK) {
         if (n->term_count == n->relation->arity)
             return takt_dlog_wrong(r, "more arguments than the .decl has");
-        if ((n->terms[n->term_count] = term(r)) == NULL)
+        if ((n->terms[n->term_count] = takt_dlog_term(r)) == NULL)
             return NULL;
         n->term_count++;
         if (!takt_dlog_at(r, ")") && !takt_dlog_need(r, ","))
@@ -121,7 +121,7 @@ static takt_dlog_node *compare(takt_dlog_reader *r)
 {
     static const char *const signs[][2] = {{"=", "=="},  {"!=", "!="}, {"<", "<"},
                                            {"<=", "<="}, {">", ">"},   {">=", ">="}};
-    takt_dlog_node *left = term(r), *n = node(r, TAKT_DLOG_COMPARE);
+    takt_dlog_node *left = takt_dlog_term(r), *n = node(r, TAKT_DLOG_COMPARE);
     for (size_t i = 0; n != NULL && left != NULL && i < sizeof signs / sizeof *signs; i++) {
         if (!takt_dlog_take(r, signs[i][0]))
             continue;
@@ -129,7 +129,8 @@ static takt_dlog_node *compare(takt_dlog_reader *r)
             return takt_dlog_most(r, left);
         n->op = signs[i][1];
         n->a = left;
-        return (n->b = term(r)) != NULL ? n : NULL;
+        n->b = takt_dlog_at_fold(r) ? takt_dlog_fold(r) : takt_dlog_term(r);
+        return n->b != NULL ? n : NULL;
     }
     return takt_dlog_wrong(r, "a comparison or an atom is wanted here");
 }
@@ -222,6 +223,7 @@ static void clause(takt_dlog_reader *r)
     if (!takt_dlog_need(r, "."))
         return;
     const takt_dlog_scope scope = {heads, count, rest};
+    takt_dlog_own_variables(r, rest, &scope);
     rest = takt_dlog_without_most(r, rest, &scope);
     for (int i = 0; i < count && r->status == TAKT_OK; i++)
         takt_dlog_add_clause(r, heads[i], rest);

@@ -75,8 +75,7 @@ static takt_status collect(finder *w, const takt_dlog_node *n)
 }
 
 /* One field of a file of facts. */
-static takt_status field(finder *w, const takt_dlog_relation *r, int line, int index,
-                         takt_span text)
+static takt_status field(finder *w, takt_dlog_relation *r, int line, int index, takt_span text)
 {
     int64_t value = 0;
     const char *unfit = r->is_symbol[index] ? takt_dlog_unfit(r, index, text) : NULL;
@@ -92,10 +91,11 @@ static takt_status field(finder *w, const takt_dlog_relation *r, int line, int i
     if (text.length == 0)
         return takt_dlog_refuse(w->p, line, "a number is missing", text);
     w->all->largest = value > w->all->largest ? value : w->all->largest;
+    r->largest[index] = value > r->largest[index] ? value : r->largest[index];
     return TAKT_OK;
 }
 
-static takt_status fields(finder *w, const takt_dlog_relation *r, int line, takt_span text)
+static takt_status fields(finder *w, takt_dlog_relation *r, int line, takt_span text)
 {
     int count = 0;
     const char *end = text.at + text.length;
@@ -112,7 +112,7 @@ static takt_status fields(finder *w, const takt_dlog_relation *r, int line, takt
                : takt_dlog_refuse(w->p, line, "fewer columns than the .decl of", r->name);
 }
 
-static takt_status scan(finder *w, const takt_dlog_relation *r, takt_span text)
+static takt_status scan(finder *w, takt_dlog_relation *r, takt_span text)
 {
     size_t at = 0;
     for (int line = 1; at < text.length; line++) {
@@ -120,6 +120,7 @@ static takt_status scan(finder *w, const takt_dlog_relation *r, takt_span text)
         size_t length = end != NULL ? (size_t)(end - from) : text.length - at;
         at += length + 1;
         length -= length > 0 && from[length - 1] == '\r';
+        r->fact_count += length > 0;
         if (length > 0)
             TAKT_TRY(fields(w, r, line, (takt_span){from, length}));
     }
@@ -150,9 +151,13 @@ takt_status takt_dlog_symbols_of(takt_dlog_program *p, takt_dlog_file_fn *facts,
 {
     finder w = {p, all};
     *all = (takt_dlog_symbols){.largest = -1};
+    for (takt_dlog_relation *r = p->relations; r != NULL; r = r->next)
+        for (int i = 0; i < r->arity; i++)
+            r->largest[i] = -1;
     for (const takt_dlog_clause *c = p->clauses; c != NULL; c = c->next) {
         TAKT_TRY(collect(&w, c->head));
         TAKT_TRY(collect(&w, c->body));
     }
-    return read_inputs(&w, facts, user);
+    TAKT_TRY(read_inputs(&w, facts, user));
+    return takt_dlog_bound(p, all);
 }

@@ -12,8 +12,10 @@ typedef struct takt_dlog_reader {
     int line, depth;
     int stage;             /* TAKT_DLOG_TYPES, ...: names may be used before they are declared */
     int signs, term_signs; /* so far, of the clause and of the term */
-    bool in_most;          /* inside of min or max */
-    int made;              /* relations that stand for them */
+    bool in_most;          /* inside of an aggregate */
+    bool in_target;        /* before its : */
+    int made;              /* relations that stand for min and max */
+    int each;              /* variables that stand for _ in count and sum */
     takt_span word;        /* the current token; for a string, the text between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
     takt_status status;
@@ -63,6 +65,18 @@ typedef struct takt_dlog_scope {
 takt_dlog_node *takt_dlog_without_most(takt_dlog_reader *r, takt_dlog_node *n,
                                        const takt_dlog_scope *scope);
 
+/* ---- datalog_fold.c ---- */
+
+/* Whether count, sum or mean begins here; what it is. */
+bool takt_dlog_at_fold(const takt_dlog_reader *r);
+takt_dlog_node *takt_dlog_fold(takt_dlog_reader *r);
+/* Finds the variables that belong to each count and sum of a clause. */
+void takt_dlog_own_variables(takt_dlog_reader *r, takt_dlog_node *n, const takt_dlog_scope *scope);
+/* Whether the variable stands in the formula, outside of aggregates (datalog_most.c). */
+bool takt_dlog_stands_in(const takt_dlog_node *n, takt_span name);
+
+/* A term (datalog_read.c). */
+takt_dlog_node *takt_dlog_term(takt_dlog_reader *r);
 /* Parses what follows `.type`; says whether a type is of symbols, not numbers (datalog_types.c). */
 void takt_dlog_declare_type(takt_dlog_reader *r);
 bool takt_dlog_is_symbol(takt_dlog_reader *r, takt_span word);

@@ -61,7 +61,7 @@ static takt_status see(writer *w, const takt_dlog_node *n)
     if (w->seen_count == MOST_NAMES)
         return takt_dlog_refuse(w->p, n->line, "a clause has more than 64 variables", n->text);
     TAKT_TRY(takt_dlog_written(w->p, n->text, &written));
-    bool is_taken = takt_dlog_is_made_up(written);
+    bool is_taken = takt_dlog_is_made_up(written) && n->number == 0;
     for (int i = 0; i < w->seen_count; i++)
         is_taken = is_taken || (w->written[i].length == written.length &&
                                 memcmp(w->written[i].at, written.at, written.length) == 0);
@@ -75,7 +75,7 @@ static takt_status see(writer *w, const takt_dlog_node *n)
 
 static takt_status see_all(writer *w, const takt_dlog_node *n)
 {
-    if (n == NULL)
+    if (n == NULL || n->kind == TAKT_DLOG_FOLD)
         return TAKT_OK;
     if (n->kind == TAKT_DLOG_NAME)
         return see(w, n);
@@ -126,6 +126,32 @@ static void put_atom(writer *w, const takt_dlog_node *n)
     takt_text_add(w->out, "%s", any > 0 ? "))" : ")");
 }
 
+static takt_status put_formula(writer *w, const takt_dlog_node *n);
+
+/* (sum y, z: (t if (...) else 0)) */
+static takt_status put_fold(writer *w, const takt_dlog_node *n)
+{
+    const int first = w->seen_count;
+    const bool is_sum = n->a != NULL || n->term_count == 0;
+    takt_text_add(w->out, "(");
+    for (int i = 0; i < n->term_count; i++) {
+        TAKT_TRY(see(w, n->terms[i]));
+        takt_text_add(w->out, "%s%s", i == 0 ? n->op : ",", " ");
+        put_term(w, n->terms[i]);
+        if (!takt_dlog_stands_in_atom(n->b, n->terms[i]->text))
+            takt_text_add(w->out, " in %s",
+                          takt_dlog_is_symbolic(n->b, n->terms[i]->text) ? "symbol" : "number");
+    }
+    takt_text_add(w->out, "%s", n->term_count > 0 ? ": (" : "");
+    if (n->a != NULL)
+        put_term(w, n->a);
+    takt_text_add(w->out, "%s", n->a != NULL ? " if (" : is_sum ? "1 if (" : "");
+    TAKT_TRY(put_formula(w, n->b));
+    takt_text_add(w->out, "%s%s)", is_sum ? ") else 0" : "", n->term_count > 0 ? ")" : "");
+    w->seen_count = first;
+    return TAKT_OK;
+}
+
 static takt_status put_formula(writer *w, const takt_dlog_node *n)
 {
     const bool is_pair = n->kind == TAKT_DLOG_BOTH || n->kind == TAKT_DLOG_EITHER;
@@ -138,6 +164,8 @@ static takt_status put_formula(writer *w, const takt_dlog_node *n)
             return takt_dlog_refuse(w->p, n->line, "_ stands in atoms alone", (takt_span){"", 0});
         put_term(w, n->a);
         takt_text_add(w->out, " %s ", n->op);
+        if (n->b->kind == TAKT_DLOG_FOLD)
+            return put_fold(w, n->b);
         put_term(w, n->b);
     } else {
         takt_text_add(w->out, is_pair ? "(" : "not (");

@@ -85,7 +85,22 @@ static void writes(void)
 static const struct {
     const char *text, *says;
 } wrong[] = {
-    {".decl a(x: number)\na(n) :- n = count : { a(_) }.", "m.dl:2: functors"},
+    {AGG "t(a, n) :- s(a, n), n = mean h : s(a, h).", "m.dl:2: a mean is a float"},
+    {AGG "t(a, n) :- s(a, n), n = sum h - 1 : s(a, h).", "m.dl:2: a sum of differences"},
+    {AGG "t(a, n) :- s(a, _), n = count : { s(a, h), h < count : s(a, _) }.", "inside another"},
+    {AGG "t(a, n) :- s(a, _), n = count : { s(a, 1) ; s(a, 2) }.", "m.dl:2: an aggregate of alt"},
+    {AGG "t(a, n) :- s(a, _), n = sum n : s(a, n).", "m.dl:2: the result of an aggregate"},
+    {AGG "t(a, n) :- n = count : s(a, _).", "m.dl:2: a variable that no atom binds: a"},
+    {AGG "t(a, n) :- s(a, _), n = count : { s(a, _), h < 3 }.", "that no atom binds: h"},
+    {AGG "t(a, n) :- s(a, _), n = sum k : s(a, _).", "on a variable that no atom binds: k"},
+    {AGG "t(a, n) :- s(a, n), n = 1 + count : s(a, _).", "m.dl:2: functors"},
+    {AGG "t(a, n) :- s(a, _), n = count s(a, _).", "m.dl:2: here stands no :"},
+    {AGG "t(a, n) :- s(a, _), n = sum h : s(a, h). s(\"a\", 1000000). s(\"a\", 1000001).",
+     "m.dl:2: a count or sum may become too large for: t"},
+    {AGG "t(a, n) :- s(a, _), n = sum 9 : s(a, _). s(\"a\", 1048575). .decl u(x: number, y: number,"
+         " z: number)",
+     "m.dl:2: a program with counts or sums"},
+    {AGG "t(a, n) :- s(each_0, n), s(a, n).", "m.dl:2: the rules need this name"},
     {AGG "t(a, n) :- n = max h : { s(a, h) }.", "m.dl:2: a witness of min or max"},
     {AGG "t(a, n) :- s(a, _), n = max a : { s(a, _) }.", "m.dl:2: min and max are of"},
     {AGG "t(a, n) :- s(a, _), n = max b : { s(a, h) }.", "m.dl:2: min and max are of"},
@@ -99,6 +114,8 @@ static const struct {
      "m.dl:2: min and max are the value"},
     {AGG "t(a, n) :- s(a, n), n = min h + 1 : s(a, h).", "m.dl:2: min and max are of one"},
     {AGG "t(a, n) :- s(a, n), n = max(n, 1).", "m.dl:2: functors"},
+    {AGG "t(a, n) :- s(a, n), n = max (3, 2).", "m.dl:2: functors"},
+    {AGG "t(a, n) :- s(a, n), n = min/**/(n, 2).", "m.dl:2: functors"},
     {AGG "t(a, n) :- s(a, n), n = max h : { s(a, h).", "m.dl:2: here stands no }"},
     {".comp A { }", "m.dl:1: directives"},
     {".decl a(x: number)\n\na(x + 1) :- a(x).", "m.dl:3: a head that makes"},
@@ -196,6 +213,34 @@ static void writes_most(void)
     takt_text_init(&out, ctx);
     EXPECT_OK(ctx, translate(ctx, text, &out));
     EXPECT(strstr(takt_text_get(&out), rules) != NULL, "%s", takt_text_get(&out));
+    takt_text_deinit(&out);
+    memcpy(copy, text, sizeof text);
+    const takt_sweep_report r = takt_sweep(scarce, copy, TAKT_INJECT_MEMORY);
+    EXPECT(r.is_good && r.operations > 3, "%s", r.message);
+    takt_ctx_destroy(ctx);
+}
+
+/* count and sum stay where they are, and the numbers that they can make are in the domain. */
+static void writes_folds(void)
+{
+    static const char text[] = AGG ".decl u(n: number)\ns(\"a\", 4). s(\"a\", 6). s(\"b\", 1).\n"
+                                   "u(m) :- t(_, m), 3 < count : { t(_, m), s(_, _) }.\n"
+                                   "t(a, n) :- s(a, _), n = sum 2 * h : { s(a, h), !s(_, 9) }.\n"
+                                   "t(a, n) :- s(a, k), n = count : s(a, k).\n";
+    static const char *const rules[] = {
+        "domain number = 37\n", /* twice 6, of 3 facts */
+        " 3 < (count each_0, each_1, each_2: ((t(each_0, m) and s(each_1, each_2))))",
+        " n == (sum h: ((2 * h) if ((s(a, h) and not ((exists any_1: s(any_1, 9))))) else 0))",
+        " n == (1 if (s(a, k)) else 0)"};
+    takt_ctx *ctx;
+    takt_text out;
+    char copy[sizeof text];
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_text_init(&out, ctx);
+    EXPECT_OK(ctx, translate(ctx, text, &out));
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        EXPECT(strstr(takt_text_get(&out), rules[i]) != NULL, "%s\n%s", rules[i],
+               takt_text_get(&out));
     takt_text_deinit(&out);
     memcpy(copy, text, sizeof text);
     const takt_sweep_report r = takt_sweep(scarce, copy, TAKT_INJECT_MEMORY);
@@ -328,4 +373,5 @@ static void reads_many(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(writes, writes_most, refuses, refuses_files, refuses_chains, accepts, reads_many)
+TEST_MAIN(writes, writes_most, writes_folds, refuses, refuses_files, refuses_chains, accepts,
+          reads_many)
