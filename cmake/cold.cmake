@@ -1,9 +1,10 @@
 # cold.cmake - what reads, checks and reports is not worth -O3: a wheel has to stay small, and a run
 # spends its time in src/kernel and src/backend. What nobody waits for is compiled for size; gcc
 # then sees less of what is initialised, and would warn of values that are. A loop over all weights
-# of a model is waited for, and so are rules over sets of tuples. Scalar kernels are for processors
-# without vectors and for comparison; -O3 makes them half as large again, and where every processor
-# has NEON they are for comparison only. SVE of 512 bits is rare: -O2 takes a third less code.
+# of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
+# Scalar kernels are for processors without vectors and for comparison; -O3 makes them half as large
+# again, and where every processor has NEON they are for comparison only. SVE of 512 bits is rare:
+# -O2 takes a third less code.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 set(for_size backend/cuda grad io lang measure op pass serve shrink stats text/grammar text/jinja
@@ -21,7 +22,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   list(JOIN always_vectors "|" always_vectors)
 endif()
 foreach(file IN LISTS takt_sources)
-  if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_)")
+  if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_|text/candidates.c$|text/sampler/)")
     continue()
   elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})

@@ -1,4 +1,4 @@
-/* sampler.c - the candidates, and the chain of samplers over them. */
+/* sampler.c - the settings, and the chain of samplers. */
 #include "text/sampler.h"
 
 #include <math.h>
@@ -27,91 +27,6 @@ const takt_sampler *takt_sampler_named(const char *name, size_t length)
             (strlen(samplers[i]->name) == length && memcmp(samplers[i]->name, name, length) == 0))
             return samplers[i];
     return NULL;
-}
-
-/* ---- candidates ---- */
-
-static bool better(const takt_candidate *a, const takt_candidate *b)
-{
-    return a->score != b->score ? a->score > b->score : a->id < b->id;
-}
-
-/* Heap sort with the worst at the root: n log n, in place. */
-static void sink(takt_candidate *at, size_t i, size_t count)
-{
-    const takt_candidate moved = at[i];
-    size_t child;
-    while ((child = 2 * i + 1) < count) {
-        if (child + 1 < count && better(&at[child], &at[child + 1]))
-            child++;
-        if (!better(&moved, &at[child]))
-            break;
-        at[i] = at[child];
-        i = child;
-    }
-    at[i] = moved;
-}
-
-void takt_candidates_sort(takt_candidates *c)
-{
-    if (c->is_sorted)
-        return;
-    for (size_t i = c->count / 2; i-- > 0;)
-        sink(c->at, i, c->count);
-    for (size_t end = c->count; end-- > 1;) {
-        const takt_candidate worst = c->at[0];
-        c->at[0] = c->at[end];
-        c->at[end] = worst;
-        sink(c->at, 0, end);
-    }
-    c->is_sorted = true;
-}
-
-/* The first `count` are a heap with the worst at the root; a better one replaces it. */
-void takt_candidates_keep(takt_candidates *c, size_t count)
-{
-    if (count >= c->count)
-        count = c->count;
-    for (size_t i = count / 2; !c->is_sorted && i-- > 0;)
-        sink(c->at, i, count);
-    for (size_t i = count; !c->is_sorted && count > 0 && i < c->count; i++) {
-        if (c->at[i].score < c->at[0].score || !better(&c->at[i], &c->at[0]))
-            continue; /* the first comparison is true for almost all */
-        c->at[0] = c->at[i];
-        sink(c->at, 0, count);
-    }
-    c->has_shares = c->has_shares && count == c->count;
-    c->count = count;
-    takt_candidates_sort(c);
-}
-
-void takt_candidates_shares(takt_candidates *c)
-{
-    double sum = 0;
-    if (c->has_shares || c->count == 0)
-        return;
-    takt_candidates_sort(c);
-    for (size_t i = 0; i < c->count; i++) {
-        const double behind = (double)c->at[i].score - (double)c->at[0].score;
-        /* Infinite scores: candidates equal to the best share all the probability. */
-        c->at[i].share = c->at[i].score == c->at[0].score ? 1 : exp(behind);
-        sum += c->at[i].share;
-    }
-    for (size_t i = 0; i < c->count; i++)
-        c->at[i].share /= sum;
-    c->has_shares = true;
-}
-
-size_t takt_candidates_draw(takt_candidates *c)
-{
-    double sum = 0;
-    takt_candidates_shares(c);
-    for (size_t i = 0; i + 1 < c->count; i++) {
-        sum += c->at[i].share;
-        if (c->uniform < sum)
-            return i;
-    }
-    return c->count - 1;
 }
 
 /* ---- the chain ---- */
@@ -183,34 +98,28 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
     return check_order(ctx, s->samplers);
 }
 
-/* The best of all, for temperature 0. NaN is never the best. */
-static bool best_of(const takt_candidates *c, int32_t *id)
-{
-    const takt_candidate *best = NULL;
-    for (size_t i = 0; i < c->count; i++)
-        if (!isnan(c->at[i].score) && (best == NULL || better(&c->at[i], best)))
-            best = &c->at[i];
-    if (best != NULL)
-        *id = best->id;
-    return best != NULL;
-}
-
 static void bias(takt_candidates *c, const takt_sampling *s)
 {
-    for (size_t i = 0; i < s->bias_count; i++)
-        for (size_t k = 0; k < c->count; k++)
-            if (c->at[k].id == s->bias[i].id)
-                c->at[k].score += s->bias[i].bias;
-    c->has_numbers = c->has_numbers && s->bias_count == 0; /* inf - inf */
+    for (size_t i = 0; i < s->bias_count; i++) {
+        float *score = takt_candidates_score(c, s->bias[i].id);
+        for (size_t k = 0; c->scores == NULL && score == NULL && k < c->count; k++)
+            score = c->at[k].id == s->bias[i].id ? &c->at[k].score : NULL;
+        if (score != NULL)
+            *score += s->bias[i].bias;
+        c->has_numbers = c->has_numbers && (score == NULL || !isnan(*score)); /* inf - inf */
+    }
 }
 
 static void discard_nan(takt_candidates *c)
 {
     size_t count = 0;
-    for (size_t i = 0; i < c->count && !c->has_numbers; i++)
+    if (c->has_numbers)
+        return;
+    takt_candidates_list(c);
+    for (size_t i = 0; i < c->count; i++)
         if (!isnan(c->at[i].score))
             c->at[count++] = c->at[i];
-    c->count = c->has_numbers ? c->count : count;
+    c->count = count;
     c->has_numbers = true;
 }
 
@@ -236,7 +145,7 @@ takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_samp
                          "every score of the next token is NaN: the weights are damaged");
     takt_sample_apply(c, s);
     if (s->temperature <= 0) {
-        (void)best_of(c, id);
+        *id = takt_candidates_first(c);
         return TAKT_OK;
     }
     if (s->mirostat != 0)

@@ -30,8 +30,11 @@ typedef struct takt_breakers {
 } takt_breakers;
 
 typedef struct takt_candidates {
-    takt_candidate *at;
+    takt_candidate *at; /* the list, unless there are `scores`; room for all tokens */
     size_t count;
+    float *scores; /* of all tokens, by id: those that reach `least` are the candidates; or NULL */
+    size_t tokens;
+    float least;
     bool is_sorted; /* by score, best first; on ties the lower id */
     bool has_shares;
     bool has_numbers;       /* no score is NaN; false: not known */
@@ -58,18 +61,21 @@ const takt_sampler *takt_sampler_at(size_t index);
 const takt_sampler *takt_sampler_named(const char *name, size_t length); /* or letter */
 #define TAKT_SAMPLER_ORDER "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
 
-/* One candidate for each score. */
+/* One candidate for each score; the scores are copied. */
 void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count);
+/* From here on `at` has the candidates. */
+void takt_candidates_list(takt_candidates *c);
 /* 0 <= u < 1 for a position: 53 bits of the sequence's stream. `which` selects one of several
  * independent numbers. */
 double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t which);
 void takt_candidates_sort(takt_candidates *c);
-/* The candidate of a token if it is where takt_candidates_fill put it; else NULL. */
-static inline takt_candidate *takt_candidates_at(const takt_candidates *c, int32_t id)
-{
-    const bool is_there = (size_t)id < c->count && c->at[id].id == id;
-    return is_there ? &c->at[id] : NULL;
-}
+/* The score of a token, to be changed, if it is where takt_candidates_fill put it; else NULL. */
+float *takt_candidates_score(takt_candidates *c, int32_t id);
+/* The best score, and the first token that has it; there must be a candidate. */
+float takt_candidates_best(const takt_candidates *c);
+int32_t takt_candidates_first(const takt_candidates *c);
+/* Keeps those that have at least this score, in their order. */
+void takt_candidates_reach(takt_candidates *c, double score);
 /* Keeps the `count` best, sorted, without sorting the others. */
 void takt_candidates_keep(takt_candidates *c, size_t count);
 /* Probabilities of the scores, in their order. Sorts first. */

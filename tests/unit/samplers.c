@@ -309,6 +309,70 @@ static void choices(void)
     EXPECT_EQ(id, again);
 }
 
+/* Tokens that are scores until a list is needed, and a list from the start, which is sorted by
+ * comparisons: the same candidates with the same bits, with many equal scores and infinite ones. */
+static void same_either_way(const char *chain, size_t count, uint32_t seed)
+{
+    enum { MOST = 1000 };
+    static takt_candidate of_scores[MOST], list[MOST];
+    static float some[MOST];
+    static uint16_t counts[MOST];
+    static const int32_t history[] = {3, 0, 2, 3, 0, 2, 3};
+    static const takt_token_bias biases[] = {{1, 2.5F}, {4, -INFINITY}};
+    const takt_sampling given = {.samplers = chain,
+                                 .bias = biases,
+                                 .bias_count = 2,
+                                 .temperature = 0.7,
+                                 .top_k = 20 + (int64_t)seed * 40,
+                                 .top_p = 0.9,
+                                 .min_p = 0.01,
+                                 .typical_p = 0.9,
+                                 .repeat_penalty = 1.2,
+                                 .top_n_sigma = 1.5,
+                                 .dry_multiplier = 1,
+                                 .xtc_probability = 0.5};
+    const takt_philox_at at = {.seed = seed};
+    uint32_t runs[7];
+    takt_candidates a = {.at = of_scores,
+                         .times = counts,
+                         .history = history,
+                         .history_count = 7,
+                         .runs = runs,
+                         .surprise = &surprise};
+    takt_candidates b = a;
+    takt_sampling s;
+    int32_t first = -1, second = -2;
+    EXPECT_OK(ctx, takt_sampling_settle(ctx, &given, &s));
+    for (size_t i = 0; i < count; i++) {
+        some[i] = (float)(3 * takt_philox_normal(&at, i));
+        some[i] = i % 3 == 0 ? floorf(some[i]) : i % 50 == 7 ? -INFINITY : some[i];
+        list[i] = (takt_candidate){.id = (int32_t)i, .score = some[i]};
+    }
+    takt_candidates_fill(&a, some, count);
+    b.at = list;
+    b.count = count;
+    EXPECT_OK(ctx, takt_sample_chain(ctx, &a, &s, &first));
+    EXPECT_OK(ctx, takt_sample_chain(ctx, &b, &s, &second));
+    bool same = a.count == b.count && first == second;
+    for (size_t i = 0; same && i < a.count; i++)
+        same = a.at[i].id == b.at[i].id && a.at[i].score == b.at[i].score &&
+               a.at[i].share == b.at[i].share;
+    EXPECT(same, "%s, %zu tokens, seed %u: %zu candidates, not %zu", chain, count, seed, a.count,
+           b.count);
+    EXPECT(takt_candidates_first(&a) == takt_candidates_first(&b));
+}
+
+static void either_way(void)
+{
+    static const char *const orders[] = {"e;d;s;k;y;p;m;x;t", "s;e;k;t", "m;e;d;t", "y;t", "p;s;t",
+                                         "m;s;k;t",           "k;s;m;t", "x;t",     "t;k", "e;d"};
+    static const size_t counts[] = {5, 31, 32, 33, 65, 300, 1000};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+            for (uint32_t seed = 0; seed < 5; seed++)
+                same_either_way(orders[i], counts[k], seed);
+}
+
 static void begin(void)
 {
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
@@ -321,4 +385,4 @@ static void end(void)
 }
 
 TEST_MAIN(begin, cuts, typical, penalties, draws, mirostat, mirostat_1, chances, repetitions,
-          choices, end)
+          choices, either_way, end)

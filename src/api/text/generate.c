@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "base/philox.h"
+#include "base/size.h"
 
 /* 53 bits of the stream that belongs to the sequence. */
 double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t which)
@@ -15,16 +16,23 @@ double takt_sampling_uniform(const takt_sampling *s, uint64_t position, uint32_t
     return (double)((uint64_t)(word[0] >> 5) << 26 | word[1] >> 6) * 0x1p-53;
 }
 
-void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count)
+/* Scratch memory of one draw. */
+typedef struct scratch {
+    void *at, *times, *runs;
+    size_t at_bytes, times_bytes, runs_bytes;
+} scratch;
+
+/* Candidates are written before they are read; zeros would take as long as all samplers. */
+static takt_status get_scratch(takt_ctx *ctx, size_t count, size_t runs, scratch *m)
 {
-    bool has_nan = false;
-    for (size_t i = 0; i < count; i++)
-        has_nan |= scores[i] != scores[i];
-    for (size_t i = 0; i < count; i++)
-        c->at[i] = (takt_candidate){.id = (int32_t)i, .score = scores[i]};
-    c->count = count;
-    c->has_numbers = !has_nan;
-    c->is_sorted = c->has_shares = false;
+    if (!takt_size_mul(count, sizeof(takt_candidate), &m->at_bytes))
+        return takt_fail(ctx, TAKT_E_OVERFLOW, "%zu candidates are more than can be addressed",
+                         count);
+    m->times_bytes = count * sizeof(uint16_t);
+    m->runs_bytes = runs * sizeof(uint32_t);
+    TAKT_TRY(takt_mem_get(ctx, m->at_bytes, "candidates", &m->at));
+    TAKT_TRY(takt_mem_zero(ctx, count, sizeof(uint16_t), "candidates", &m->times));
+    return runs > 0 ? takt_mem_zero(ctx, runs, sizeof(uint32_t), "repetitions", &m->runs) : TAKT_OK;
 }
 
 takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
@@ -32,7 +40,7 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
                             int32_t *id)
 {
     takt_sampling s;
-    void *at = NULL, *times = NULL, *runs = NULL;
+    scratch m = {0};
     TAKT_NEED(ctx, ctx);
     TAKT_NEED(ctx, scores);
     TAKT_NEED(ctx, id);
@@ -47,23 +55,20 @@ takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
         if (c.history[i] < 0 || (size_t)c.history[i] >= count)
             return takt_fail(ctx, TAKT_E_TOKEN_ID, "token %zu of the history is %d", i,
                              c.history[i]);
-    takt_status status = takt_mem_zero(ctx, count, sizeof *c.at, "candidates", &at);
-    if (status == TAKT_OK)
-        status = takt_mem_zero(ctx, count, sizeof *c.times, "candidates", &times);
-    if (status == TAKT_OK && takt_sampling_has_dry(&s))
-        status = takt_mem_zero(ctx, c.history_count, sizeof *c.runs, "repetitions", &runs);
+    const size_t runs = takt_sampling_has_dry(&s) ? c.history_count : 0;
+    takt_status status = get_scratch(ctx, count, runs, &m);
     if (status == TAKT_OK) {
-        c.at = at;
-        c.times = times;
-        c.runs = runs;
+        c.at = m.at;
+        c.times = m.times;
+        c.runs = m.runs;
         c.uniform = takt_sampling_uniform(&s, c.history_count, 0);
         c.chance = takt_sampling_uniform(&s, c.history_count, 1);
         takt_candidates_fill(&c, scores, count);
         status = takt_sample_chain(ctx, &c, &s, id);
     }
-    takt_mem_put(ctx, at, count * sizeof *c.at);
-    takt_mem_put(ctx, times, count * sizeof *c.times);
-    takt_mem_put(ctx, runs, c.history_count * sizeof *c.runs);
+    takt_mem_put(ctx, m.at, m.at_bytes);
+    takt_mem_put(ctx, m.times, m.times_bytes);
+    takt_mem_put(ctx, m.runs, m.runs_bytes);
     return status;
 }
 

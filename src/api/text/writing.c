@@ -104,6 +104,7 @@ static takt_status hold(takt_writing *w, takt_candidates *c, bool *is_end)
     size_t allowed, kept = 0;
     const size_t tokens = takt_tokenizer_count(w->g->engine.tokenizer);
     TAKT_TRY(takt_matcher_mask(w->matcher, w->mask, &allowed));
+    takt_candidates_list(c);
     for (size_t i = 0; i < c->count; i++) {
         const size_t id = (size_t)c->at[i].id;
         const bool is_ended =
@@ -162,7 +163,7 @@ static void gather(const takt_writing *w, const float *scores, size_t count, siz
     takt_candidates_fill(c, scores, count);
     for (size_t i = 0; w->options.ignore_eos && i < takt_tokenizer_count(t) && i < count; i++)
         if (takt_token_is_end(t, (int32_t)i))
-            c->at[i].score = -__builtin_inff();
+            c->scores[i] = -__builtin_inff();
 }
 
 takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count, size_t position,

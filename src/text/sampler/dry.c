@@ -116,11 +116,11 @@ static double penalty(const takt_sampling *s, size_t length)
     return s->dry_multiplier * pow(s->dry_base, power < bound ? power : bound);
 }
 
-static void lower(const takt_candidates *c, const takt_sampling *s, takt_candidate *k)
+static void lower(const takt_candidates *c, const takt_sampling *s, int32_t id, float *score)
 {
-    const uint16_t longest = c->times[k->id];
-    if (longest > 0 && !is_breaker(c->breakers, k->id))
-        k->score = (float)((double)k->score - penalty(s, (size_t)longest - 1));
+    const uint16_t longest = c->times[id];
+    if (longest > 0 && !is_breaker(c->breakers, id))
+        *score = (float)((double)*score - penalty(s, (size_t)longest - 1));
 }
 
 static void apply(takt_candidates *c, const takt_sampling *s)
@@ -139,14 +139,14 @@ static void apply(takt_candidates *c, const takt_sampling *s)
     mark(c, ids, count, most, allowed);
     bool all = true;
     for (size_t i = 0; i < count; i++) { /* candidates that are where they are expected */
-        takt_candidate *k = c->times[ids[i]] > 0 ? takt_candidates_at(c, ids[i]) : NULL;
-        all = all && (k != NULL || c->times[ids[i]] == 0);
-        if (k != NULL)
-            lower(c, s, k);
-        c->times[ids[i]] = k != NULL ? 0 : c->times[ids[i]];
+        float *score = c->times[ids[i]] > 0 ? takt_candidates_score(c, ids[i]) : NULL;
+        all = all && (score != NULL || c->times[ids[i]] == 0);
+        if (score != NULL)
+            lower(c, s, ids[i], score);
+        c->times[ids[i]] = score != NULL ? 0 : c->times[ids[i]];
     }
-    for (size_t i = 0; i < c->count && !all; i++)
-        lower(c, s, &c->at[i]);
+    for (size_t i = 0; c->scores == NULL && i < c->count && !all; i++)
+        lower(c, s, c->at[i].id, &c->at[i].score);
     for (size_t i = 0; i < count; i++)
         c->times[ids[i]] = 0;
     c->is_sorted = c->has_shares = false;

@@ -12,12 +12,12 @@ static void count(takt_candidates *c, const takt_sampling *s, bool is_end)
     }
 }
 
-static void lower(takt_candidate *k, const takt_sampling *s, uint16_t times)
+static void lower(float *of, const takt_sampling *s, uint16_t times)
 {
-    double score = (double)k->score;
+    double score = (double)*of;
     score = score <= 0 ? score * s->repeat_penalty : score / s->repeat_penalty;
     score -= times * s->frequency_penalty + s->presence_penalty;
-    k->score = (float)score;
+    *of = (float)score;
 }
 
 /* Tokens whose candidates are where they are expected; false: some are not, and keep their count.
@@ -27,13 +27,13 @@ static bool lower_known(takt_candidates *c, const takt_sampling *s)
     bool all = true;
     for (size_t i = 0; i < c->history_count; i++) {
         const int32_t id = c->history[c->history_count - 1 - i];
-        takt_candidate *k = c->times[id] > 0 ? takt_candidates_at(c, id) : NULL;
-        all = all && (k != NULL || c->times[id] == 0);
-        if (k != NULL)
-            lower(k, s, c->times[id]);
-        c->times[id] = k != NULL ? 0 : c->times[id];
+        float *score = c->times[id] > 0 ? takt_candidates_score(c, id) : NULL;
+        all = all && (score != NULL || c->times[id] == 0);
+        if (score != NULL)
+            lower(score, s, c->times[id]);
+        c->times[id] = score != NULL ? 0 : c->times[id];
     }
-    return all;
+    return all || c->scores != NULL;
 }
 
 static void apply(takt_candidates *c, const takt_sampling *s)
@@ -45,7 +45,7 @@ static void apply(takt_candidates *c, const takt_sampling *s)
     const bool all = lower_known(c, s);
     for (size_t i = 0; i < c->count && !all; i++)
         if (c->times[c->at[i].id] > 0)
-            lower(&c->at[i], s, c->times[c->at[i].id]);
+            lower(&c->at[i].score, s, c->times[c->at[i].id]);
     count(c, s, true);
     c->is_sorted = c->has_shares = false;
 }

@@ -29,6 +29,7 @@ static double dynamic(takt_candidates *c, const takt_sampling *s)
 
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
+    takt_candidates_list(c);
     const double temperature =
         s->dynatemp_range > 0 && c->count > 1 ? dynamic(c, s) : s->temperature;
     if (!(temperature > 0) || is_frozen(c, temperature)) {

@@ -1,72 +1,83 @@
 /* top_n_sigma.c - keeps candidates whose score is within n standard deviations of the best (Tang et
  * al., 2024). */
 #include <math.h>
+#include <string.h>
 
 #include "text/sampler.h"
 
 enum { LANES = 8 };
 
-/* The best score; of the finite ones, less `pivot`, the sum and that of their squares, and how many
- * there are. */
+/* Of the finite scores, less `pivot`: the sum, that of their squares, and how many there are. */
 typedef struct sums {
-    double sum, squares;
-    size_t count;
-    float best;
+    double sum, squares, count;
 } sums;
 
-/* One pass, which is most of the time, with several partial sums: a single one would wait for each
- * addition. */
+/* Several partial sums: a single one would wait for each addition. */
+typedef float floats __attribute__((vector_size(4 * sizeof(float))));
+typedef double doubles __attribute__((vector_size(4 * sizeof(double))));
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t mask __attribute__((vector_size(2 * sizeof(int64_t))));
+typedef struct lanes {
+    pair sum[LANES / 2], squares[LANES / 2];
+    mask count[LANES / 2]; /* negative */
+} lanes;
+
+static inline void add(lanes *all, const float *at, pair pivot)
+{
+    pair wide[LANES / 2];
+    for (size_t k = 0; k < LANES; k += 4) {
+        floats x;
+        memcpy(&x, at + k, sizeof x);
+        const doubles both = __builtin_convertvector(x, doubles);
+        memcpy(&wide[k / 2], &both, sizeof both);
+    }
+    for (size_t k = 0; k < LANES / 2; k++) {
+        const mask is_finite = wide[k] - wide[k] == 0;
+        const pair less = (pair)((mask)(wide[k] - pivot) & is_finite);
+        all->sum[k] += less;
+        all->squares[k] += less * less;
+        all->count[k] += is_finite;
+    }
+}
+
 static sums total(const takt_candidates *c, double pivot)
 {
-    double sum[LANES] = {0}, squares[LANES] = {0};
-    float best[LANES];
-    size_t count[LANES] = {0};
-    sums all = {.best = -HUGE_VALF};
-    for (size_t k = 0; k < LANES; k++)
-        best[k] = all.best;
-    for (size_t i = 0; i < c->count; i += LANES) {
-        const size_t n = c->count - i < LANES ? c->count - i : LANES;
-        for (size_t k = 0; k < LANES; k++) {
-            const float x = k < n ? c->at[i + k].score : -HUGE_VALF; /* which is not finite */
-            const bool is_finite = x - x == 0;
-            const double less = is_finite ? (double)x - pivot : 0;
-            sum[k] += less;
-            squares[k] += less * less;
-            count[k] += is_finite;
-            best[k] = x > best[k] ? x : best[k];
-        }
+    lanes lane = {0};
+    sums all = {0};
+    size_t i = 0;
+    for (; c->scores != NULL && i + LANES <= c->count; i += LANES)
+        add(&lane, c->scores + i, (pair){pivot, pivot});
+    for (float x[LANES]; i < c->count; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) /* infinity is not counted */
+            x[k] = i + k >= c->count   ? HUGE_VALF
+                   : c->scores != NULL ? c->scores[i + k]
+                                       : c->at[i + k].score;
+        add(&lane, x, (pair){pivot, pivot});
     }
     for (size_t k = 0; k < LANES; k++) {
-        all.sum += sum[k];
-        all.squares += squares[k];
-        all.count += count[k];
-        all.best = best[k] > all.best ? best[k] : all.best;
+        all.sum += lane.sum[k / 2][k % 2];
+        all.squares += lane.squares[k / 2][k % 2];
+        all.count -= (double)lane.count[k / 2][k % 2];
     }
     return all;
 }
 
 static double deviation(const sums *all)
 {
-    const double count = (double)all->count, mean = all->count > 0 ? all->sum / count : 0;
-    const double variance = all->count > 0 ? all->squares / count - mean * mean : 0;
+    const double mean = all->count > 0 ? all->sum / all->count : 0;
+    const double variance = all->count > 0 ? all->squares / all->count - mean * mean : 0;
     return variance > 0 ? sqrt(variance) : 0;
 }
 
 static void apply(takt_candidates *c, const takt_sampling *s)
 {
-    size_t kept = 0;
     if (s->top_n_sigma <= 0 || c->count < 2)
         return;
-    const float first = c->at[0].score;
+    if (c->count != c->tokens) /* some were cut: of the others */
+        takt_candidates_list(c);
+    const float first = c->scores != NULL ? c->scores[0] : c->at[0].score;
     const sums all = total(c, isfinite(first) ? (double)first : 0);
-    const double least = (double)all.best - s->top_n_sigma * deviation(&all);
-    for (size_t i = 0; i < c->count; i++) {
-        const takt_candidate k = c->at[i]; /* without a branch: which ones stay is random */
-        c->at[kept] = k;
-        kept += (double)k.score >= least;
-    }
-    c->has_shares = c->has_shares && kept == c->count;
-    c->count = kept;
+    takt_candidates_reach(c, (double)takt_candidates_best(c) - s->top_n_sigma * deviation(&all));
 }
 
 const takt_sampler takt_sampler_top_n_sigma = {
