@@ -53,6 +53,11 @@ static const model models[] = {
      "model many(q: f32[1, 513, 4], k: f32[1, 515, 4], v: f32[1, 515, 3]) -> (y: f32[1, 513, 3]) "
      "{\n  return y = op.attention(q, k, v, heads=1, causal=true)\n}\n",
      "attention", 1},
+    {"softmax of a product", NULL, false,
+     "model choice(x: f32[9, 300]) -> (a: f32[9, 10], b: f32[9, 32], c: f32[9, 16]) seed=1 {\n"
+     "  return a = dense(x, 10, act=softmax), b = dense(x, 32, bias=false, act=softmax), c = "
+     "dense(x, 16) |> relu() |> softmax(axis=1)\n}\n",
+     "rows", 4},
     {"ending", NULL, false,
      "model ending(x: f32[37, 300], r: f32[37, 66]) -> (y: f32[37, 66]) seed=1 {\n"
      "  h = x |> dense(66) |> relu6()\n  return y = tanh(h + r) * 2 - r\n}\n",

@@ -58,6 +58,13 @@ static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
     return kind->absorbs(g, anchor, node);
 }
 
+static const char *continues(const takt_planner *p, const takt_group *group, takt_id node)
+{
+    const char *why;
+    const takt_cuda_kind *kind = find(p->graph, group->nodes[0], &why);
+    return kind != NULL && kind->continues != NULL ? kind->continues(p, group, node) : "";
+}
+
 /* ---- steps ---- */
 
 const takt_cuda *takt_cuda_of(const takt_planner *p)
@@ -202,6 +209,7 @@ const takt_backend takt_backend_cuda = {
     .supports = takt_cuda_supports,
     .keeps = keeps,
     .absorbs = absorbs,
+    .continues = continues,
     .compile = compile,
     .machine = machine,
     .device = &takt_cuda_memory,

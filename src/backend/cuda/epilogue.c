@@ -41,6 +41,13 @@ static bool is_row(const takt_type *t, const takt_type *result, size_t columns)
            result->dim[result->rank - 1] == (int64_t)columns;
 }
 
+bool takt_cuda_adds_row(const takt_graph *g, const takt_node *n, takt_id value, size_t columns)
+{
+    const takt_id other = other_of(n, value);
+    return n->op == &takt_op_add && other != TAKT_NONE &&
+           is_row(takt_type_of(g, other), n->type, columns);
+}
+
 static bool is_full(const takt_type *t, const takt_type *result)
 {
     return t->rank == result->rank &&

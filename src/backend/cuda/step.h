@@ -44,6 +44,7 @@ typedef struct takt_cuda_kind {
     bool (*keeps)(const takt_graph *g, const takt_node *n);
     /* As in takt_backend; absent: nothing is fused after it. */
     const char *(*absorbs)(const takt_graph *g, takt_id anchor, takt_id node);
+    const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     takt_status (*compile)(takt_planner *p);
 } takt_cuda_kind;
 
@@ -68,6 +69,8 @@ bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g);
 
 /* ---- what follows a product or a convolution ---- */
 
+/* Whether a node adds the same row to all rows of `columns` elements of `value`. */
+bool takt_cuda_adds_row(const takt_graph *g, const takt_node *n, takt_id value, size_t columns);
 /* NULL if element-wise `node` may be computed in the step of `anchor`. */
 const char *takt_cuda_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* What the kernel does of p->group->nodes[1..], whose result has rows of `columns` elements, and

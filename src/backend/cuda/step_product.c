@@ -50,6 +50,25 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_cuda_set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
 }
 
+/* A softmax over rows of a small product, whose blocks have whole rows: a node less, which takes as
+ * long as the product. Between them is a bias at most, or another launch would come in between. */
+static const char *continues(const takt_planner *p, const takt_group *group, takt_id node)
+{
+    enum { ROWS = 32, DEEPEST = 1 << 14 };
+    const takt_graph *g = p->graph;
+    const takt_node *n = &g->nodes[node];
+    if (n->op != &takt_op_softmax || takt_cuda_rows_kind.accepts(g, node) != NULL)
+        return "";
+    const takt_product mm = takt_product_of(g, group->nodes[0]);
+    if (mm.batch != 1 || mm.m > ROWS || mm.n > TAKT_CUDA_GEMM_FEW_COLS || mm.k > DEEPEST)
+        return "a block of the product has parts of rows";
+    return group->count == 1 ||
+                   (group->count == 2 &&
+                    takt_cuda_adds_row(g, &g->nodes[group->nodes[1]], group->nodes[0], mm.n))
+               ? NULL
+               : "there is more than a bias between them";
+}
+
 takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
                                    size_t columns)
 {
@@ -63,6 +82,8 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     g->end.bias_batch = bias_batch;
     g->end.residual_row = g->c_row;
     g->end.residual_batch = g->c_inner;
+    g->is_softmax = p->group->anchor > 0; /* the only one that continues a product */
+    taken += g->is_softmax;
     const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(g, batches, &has, TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         return takt_fail(p->ctx, TAKT_E_INTERNAL, "a product that no device kernel computes");
@@ -126,5 +147,8 @@ static takt_status compile(takt_planner *p)
     return takt_cuda_product_step(p, &g, (uint32_t)mm.batch, mm.n);
 }
 
-const takt_cuda_kind takt_cuda_product_kind = {
-    .name = "gemm", .accepts = accepts, .absorbs = takt_cuda_absorbs, .compile = compile};
+const takt_cuda_kind takt_cuda_product_kind = {.name = "gemm",
+                                               .accepts = accepts,
+                                               .absorbs = takt_cuda_absorbs,
+                                               .continues = continues,
+                                               .compile = compile};

@@ -154,6 +154,8 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
     enum { CORNER = 12 };
     if (index >= 2 * TILES)
         return few_fits(g, batches, most, &few[index - 2 * TILES]);
+    if (g->is_softmax)
+        return false;
     const tile *t = &tiles[index / 2];
     const char *kernel = g->is_conv ? t->convolution : t->product;
     return kernel != NULL && tile_bytes(t) + (g->is_conv ? CORNER * t->rows : 0) <= most &&

@@ -23,6 +23,36 @@ DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
     return c;
 }
 
+/* An element of the softmax of a row, which a warp has: its elements are x, those beyond its end
+ * are not there. `line` is shared, a float a lane. The sum has sixteen lanes, as in rows_f32. */
+DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER)
+{
+    enum { WIDE = 16 };
+    float v[COLS], most = -INFINITY;
+    line[l] = is_there ? x : -INFINITY;
+    SYNC();
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k += 4)
+        spread(v + k, *(const quad *)(line + k));
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k++)
+        most = v[k] > most ? v[k] : most;
+    const float e = is_there ? exp_down_f32(x - most) : 0.0f;
+    SYNC();
+    line[l] = e;
+    SYNC();
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k += 4)
+        spread(v + k, *(const quad *)(line + k));
+    UNROLL
+    for (uint32_t half = WIDE; half > 2; half /= 2)
+        UNROLL
+    for (uint32_t k = 0; k < half; k++)
+        v[k] = v[k] + v[k + half];
+    SYNC();
+    return e * (1.0f / ((v[0] + v[2]) + (v[1] + v[3])));
+}
+
 #define ROWS 1
 #define AT_ONCE 32
 #define BUFFERS 2
