@@ -283,4 +283,25 @@ static void large(void)
     }
 }
 
-TEST_MAIN(model_bits, large, conforms)
+/* What no kernel does in so little is refused with the figures. */
+static void too_large(void)
+{
+    const char *text = "model m(q: f32[1, 2, 4], k: f32[1, 20000, 4], v: f32[1, 20000, 4]) -> (y: "
+                       "f32[1, 2, 4]) {\n  return y = op.attention(q, k, v, heads=1)\n}\n";
+    const takt_plan_options o = {.backend = "gpu", .threads = 1};
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    gpu_driver(&(gpu_settings){.capability = 75});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+    EXPECT(takt_plan_create(m, &o, &plan) != TAKT_OK);
+    EXPECT_EQ(ctx->error.id, TAKT_E_PLAN_LIMIT);
+    EXPECT(strstr(ctx->error.message, "this device has 65536") != NULL, "%s", ctx->error.message);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(model_bits, large, too_large, conforms)

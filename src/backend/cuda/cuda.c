@@ -100,6 +100,13 @@ static takt_status compile(takt_planner *p)
     p->step->kind = kind->name;
     TAKT_TRY(kind->compile(p));
     const takt_cuda_step *s = p->step->data;
+    const uint32_t has = takt_cuda_room(p).shared_bytes;
+    for (size_t i = 0; s->body == NULL && i < s->count; i++)
+        if (s->launches[i].shared_bytes > has)
+            return takt_fail(p->ctx, TAKT_E_PLAN_LIMIT,
+                             "%s needs %u bytes of shared memory a block, and this device has %u: "
+                             "run the model on the cpu, or on compute capability 8.0 or above",
+                             kind->name, s->launches[i].shared_bytes, has);
     p->step->kernel =
         s->body != NULL ? "subgraph" : s->launches[0].kernel + sizeof "takt_cuda_" - 1;
     return TAKT_OK;
