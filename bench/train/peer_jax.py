@@ -93,11 +93,11 @@ def mlp():
 
 def cnn():
     p = {"c0": normal(3, 3, 1, 32), "b0": jnp.zeros(32), "c1": normal(3, 3, 32, 64),
-         "b1": jnp.zeros(64), "d0": linear(1600, 32), "d1": linear(32, 10)}
+         "b1": jnp.zeros(64), "d0": linear(3136, 32), "d1": linear(32, 10)}
 
     def run(p, x):
-        x = pool(jax.nn.relu(conv(p["c0"], x) + p["b0"]))
-        x = pool(jax.nn.relu(conv(p["c1"], x) + p["b1"]))
+        x = pool(jax.nn.relu(conv(p["c0"], x, "SAME") + p["b0"]))
+        x = pool(jax.nn.relu(conv(p["c1"], x, "SAME") + p["b1"]))
         return apply(p["d1"], jax.nn.relu(apply(p["d0"], x.reshape(x.shape[0], -1))))
     return p, run
 
@@ -187,6 +187,7 @@ def main():
     make, batch, optimizer = ROWS[sys.argv[1]]
     seconds = float(sys.argv[3])
     (p, run), (x, labels) = make(), batch()
+    parameters = sum(leaf.size for leaf in jax.tree_util.tree_leaves(p))
 
     def loss(p):
         logits = jax.nn.log_softmax(run(p, x))
@@ -208,7 +209,7 @@ def main():
     rest = sorted(times[3:])
     print(json.dumps({"ms": 1e3 * rest[len(rest) // 2], "steps": len(rest),
                       "bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-                      "version": jax.__version__}))
+                      "parameters": parameters, "version": jax.__version__}))
 
 
 main()

@@ -75,3 +75,14 @@ ROWS = {
     "gpt": (gpt(6, 384, 6, 256, 65), 4, "adamw"),
     "gpt2": (gpt(12, 768, 12, 64, 50257), 4, "adamw"),
 }
+
+# Parameters of each row: a peer that trains another number does not do the same work. JAX has no
+# biases before batch statistics, where they change nothing.
+PARAMETERS = {"mlp": 203530, "cnn": 119530, "resnet": 148618, "ds_cnn": 23756, "gru": 21132,
+              "transformer": 792330, "gpt": 10770816, "gpt2": 123702528}
+
+# On one thread of a Neoverse-V1: most milliseconds; on any number: least ratio to the best peer.
+WANTED = {"mlp": (1.0, 1.3), "cnn": (28, 3), "resnet": (450, 2.5), "ds_cnn": (20, 3),
+          "gru": (8, 1.8), "transformer": (80, 1.5), "gpt": (1050, 1.4), "gpt2": (2750, 1.4)}
+WANTED_X86 = 1.15  # the ratio, for all rows
+WANTED_AMP = {"takt-f32": 1.6, "torch-autocast": 1.1}  # ratios of steps in bf16

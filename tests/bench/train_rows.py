@@ -29,9 +29,15 @@ def measured(folder, peer):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    out, row = measured(folder, "print('{\"ms\": 1000, \"bytes\": 1048576}')\n")
+    PEER = "print('{\"ms\": 1000, \"bytes\": 1048576, \"parameters\": 203530}')\n"
+    out, row = measured(folder, PEER)
     if row["best_peer"] != "torch" or row["ratio"] < 1 or "1000.00 ms, 1 MiB" not in out:
         sys.exit(f"FAILED: a peer that takes a second: {out}")
+    if "x: yes, least memory: no" not in out:
+        sys.exit(f"FAILED: it is slower and smaller: {out}")
+    out, row = measured(folder, PEER.replace("203530", "100"))
+    if row["ratio"] is not None or "it trains 100 parameters, not 203530" not in out:
+        sys.exit(f"FAILED: a peer with another model: {out}")
     out, row = measured(folder, "raise SystemExit('no torch here')\n")
     if row["ratio"] is not None or "mlp: torch is left out: no torch here" not in out:
         sys.exit(f"FAILED: a peer that is missing: {out}")
