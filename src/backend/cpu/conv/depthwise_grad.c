@@ -256,26 +256,20 @@ static void run_dw(const takt_step *s, const takt_task *t)
 
 takt_status takt_depthwise_grad_compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
-    const bool is_dx = n->op == &takt_op_conv_dx;
+    const bool is_dx = p->graph->nodes[p->group->nodes[0]].op == &takt_op_conv_dx;
     takt_step *s = p->step;
     facts *f = takt_planner_get(p, sizeof *f);
+    takt_cost cost;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_conv_grad_open(p, &f->shape, &cost));
     const takt_conv_shape *c = &f->shape;
-    size_t index;
     f->channels = c->groups;
     f->run = takt_kernel_as_pairs_f32(takt_planner_kernel(p, "pairs_f32"));
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
     const size_t pointers = (size_t)((is_dx ? COLUMNS : TAPS) + 1) * CHUNK * sizeof(float *);
     f->zeros = takt_cpu_aligned(pointers);
     f->sums = f->zeros + takt_cpu_aligned(f->channels * sizeof(float));
     s->scratch_each = f->sums + (is_dx ? 0 : takt_cpu_aligned(TAPS * f->channels * sizeof(float)));
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
     s->data = f;
     s->run = is_dx ? run_dx : run_dw;
     if (is_dx) {

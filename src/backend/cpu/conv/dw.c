@@ -125,26 +125,19 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 
 takt_status takt_conv_dw_compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;
     facts *f = takt_planner_get(p, sizeof *f);
+    takt_cost cost;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_conv_grad_open(p, &f->shape, &cost));
     const takt_conv_shape *c = &f->shape;
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->widths = ((const takt_gemm_f32_info *)gemm->info)->panels;
     f->blocks = (c->k + COLUMNS - 1) / COLUMNS;
-    size_t index;
-    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
-    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
-    TAKT_TRY(takt_planner_output(p, id, &index));
     takt_conv_memory_plan(p, c->dtype, -1, &f->memory);
     set_scratch(s, f, gemm->info);
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
     s->data = f;
     s->run = run;
     if (c->dtype != TAKT_F32) {

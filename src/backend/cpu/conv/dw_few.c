@@ -176,25 +176,22 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 
 takt_status takt_conv_dw_few_compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;
     facts *f = takt_planner_get(p, sizeof *f);
+    takt_cost cost;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_conv_grad_open(p, &f->shape, &cost));
     const takt_kernel *gemm = takt_planner_kernel(p, "gemm_f32");
     f->run = takt_kernel_as_gemm_f32(gemm);
     f->pack = takt_kernel_as_pack(takt_planner_kernel(p, "pack"));
     f->widths = ((const takt_gemm_f32_info *)gemm->info)->panels;
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_dw_parts_plan(p, &f->shape, GRAIN, prepare, &f->parts);
+    f->parts = (takt_dw_parts){.grain = GRAIN, .cost = cost};
+    takt_dw_parts_plan(p, &f->shape, prepare, &f->parts);
     s->data = f;
     s->run = run;
     f->reads_rows = takt_conv_is_pointwise(&f->shape);
-    f->most = takt_dw_parts_rows(&f->parts, &f->shape, GRAIN, s);
+    f->most = takt_dw_parts_rows(&f->parts, &f->shape, s);
     set_scratch(s, f, gemm->info);
     return TAKT_OK;
 }

@@ -196,22 +196,19 @@ static void set_scratch(takt_step *s, facts *f)
 
 takt_status takt_conv_dw_near_compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     takt_step *s = p->step;
     facts *f = takt_planner_get(p, sizeof *f);
+    takt_cost cost;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_conv_grad_open(p, &f->shape, &cost));
     f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
-    size_t index;
     TAKT_TRY(set_places(p, f));
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    takt_dw_parts_plan(p, &f->shape, GRAIN, prepare, &f->parts);
+    f->parts = (takt_dw_parts){.grain = GRAIN, .cost = cost};
+    takt_dw_parts_plan(p, &f->shape, prepare, &f->parts);
     s->data = f;
     s->run = run;
-    f->most = takt_dw_parts_rows(&f->parts, &f->shape, GRAIN, s);
+    f->most = takt_dw_parts_rows(&f->parts, &f->shape, s);
     set_scratch(s, f);
     return TAKT_OK;
 }

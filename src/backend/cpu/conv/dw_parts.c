@@ -47,20 +47,18 @@ static bool is_shared(const takt_planner *p, const takt_conv_shape *c, size_t ta
            bytes <= (double)p->scratch_room;
 }
 
-void takt_dw_parts_plan(takt_planner *p, const takt_conv_shape *c, size_t grain,
-                        takt_step_run_fn *prepare, takt_dw_parts *d)
+void takt_dw_parts_plan(takt_planner *p, const takt_conv_shape *c, takt_step_run_fn *prepare,
+                        takt_dw_parts *d)
 {
-    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
     const size_t chunks = (c->positions + CHUNK - 1) / CHUNK;
     const double bytes =
         (double)(c->batch * chunks) * (double)(c->k * c->cout) * (double)sizeof(float);
     takt_step *s = p->step;
-    takt_cost cost = {0};
-    n->op->cost(p->graph, n, &cost);
+    const takt_cost cost = d->cost;
     const size_t tasks = takt_cpu_tasks(p, cost.flops, cost.bytes, threads);
     if (!is_shared(p, c, tasks, bytes)) {
-        s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, (c->k + grain - 1) / grain);
+        s->task_count = takt_cpu_tasks(p, cost.flops, cost.bytes, (c->k + d->grain - 1) / d->grain);
         return;
     }
     d->chunks = chunks;
@@ -72,10 +70,9 @@ void takt_dw_parts_plan(takt_planner *p, const takt_conv_shape *c, size_t grain,
     s->task_count = s->task_count > 1 ? s->task_count : 2;
 }
 
-size_t takt_dw_parts_rows(const takt_dw_parts *d, const takt_conv_shape *c, size_t grain,
-                          const takt_step *s)
+size_t takt_dw_parts_rows(const takt_dw_parts *d, const takt_conv_shape *c, const takt_step *s)
 {
-    const size_t grains = (c->k + grain - 1) / grain;
-    const size_t rows = (grains + s->task_count - 1) / s->task_count * grain;
+    const size_t grains = (c->k + d->grain - 1) / d->grain;
+    const size_t rows = (grains + s->task_count - 1) / s->task_count * d->grain;
     return d->chunks > 0 || rows > c->k ? c->k : rows;
 }

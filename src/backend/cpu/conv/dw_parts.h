@@ -10,17 +10,18 @@
 #include "backend/cpu/conv/shape.h"
 
 typedef struct takt_dw_parts {
+    size_t grain; /* rows that stay together, and the cost of the step: set by the caller */
+    takt_cost cost;
     size_t chunks; /* of a sample; 0: each task has rows of its own, and adds them itself */
     size_t at;     /* [sample][chunk][k][cout] floats in shared scratch */
 } takt_dw_parts;
 
-/* For p->step, whose input and output are known, after its own shared scratch: sets task_count and,
- * where samples are shared, `prepare`. `grain`: rows that stay together. */
-void takt_dw_parts_plan(takt_planner *p, const takt_conv_shape *c, size_t grain,
-                        takt_step_run_fn *prepare, takt_dw_parts *d);
+/* For p->step, after its own shared scratch: sets task_count and, where samples are shared,
+ * `prepare`. */
+void takt_dw_parts_plan(takt_planner *p, const takt_conv_shape *c, takt_step_run_fn *prepare,
+                        takt_dw_parts *d);
 /* Rows of k that a task has at once, at most. */
-size_t takt_dw_parts_rows(const takt_dw_parts *d, const takt_conv_shape *c, size_t grain,
-                          const takt_step *s);
+size_t takt_dw_parts_rows(const takt_dw_parts *d, const takt_conv_shape *c, const takt_step *s);
 /* The sums of a chunk of a sample. */
 float *takt_dw_parts_of(const takt_dw_parts *d, const takt_conv_shape *c, const takt_task *t,
                         size_t sample, size_t chunk);

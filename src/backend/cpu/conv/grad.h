@@ -4,6 +4,10 @@
 
 #include "backend/cpu/conv/shape.h"
 
+/* What each begins with: the shape, all inputs and the result as operands of p->step, the cost. */
+TAKT_MUST_USE takt_status takt_conv_grad_open(takt_planner *p, takt_conv_shape *shape,
+                                              takt_cost *cost);
+
 TAKT_MUST_USE takt_status takt_conv_dx_compile(takt_planner *p);
 TAKT_MUST_USE takt_status takt_conv_dw_compile(takt_planner *p);
 

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "backend/cpu/conv/grad.h"
 #include "backend/cpu/cost_model.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/pace.h"
@@ -49,6 +50,19 @@ void takt_conv_memory_blocks(takt_planner *p, takt_dtype dtype, bool is_direct, 
     m->in_count[1] = is_packed ? 0 : count_of(&s->in[1]);
     for (int k = 0; k < 2; k++)
         m->in[k] = takt_conv_reserve(s, m->in_count[k] * sizeof(float));
+}
+
+takt_status takt_conv_grad_open(takt_planner *p, takt_conv_shape *shape, takt_cost *cost)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    size_t index;
+    *shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_planner_inputs(p, n));
+    TAKT_TRY(takt_planner_output(p, id, &index));
+    *cost = (takt_cost){0};
+    n->op->cost(p->graph, n, cost);
+    return TAKT_OK;
 }
 
 size_t takt_conv_widen_tasks(const takt_planner *p, const takt_conv_memory *m)

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "backend/cpu/conv/grad.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/conv/winograd_dw.h"
 #include "backend/cpu/crew.h"
@@ -304,15 +305,13 @@ static size_t most_scratch(const takt_planner *p)
     return least > 0 && least / 8 < p->scratch_room ? least / 8 : p->scratch_room;
 }
 
-static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_info *info)
+static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_info *info,
+                      const takt_cost *cost)
 {
     const takt_conv_shape *c = &f->shape;
     takt_step *s = p->step;
-    takt_cost cost = {0};
-    const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
-    n->op->cost(p->graph, n, &cost);
     const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
-    const size_t tasks = takt_cpu_tasks(p, cost.flops / 4, cost.bytes, threads);
+    const size_t tasks = takt_cpu_tasks(p, cost->flops / 4, cost->bytes, threads);
     const choice h = {f, info, tasks, most_scratch(p)};
     const way best = choose(&h);
     apply(f, &best, tasks);
@@ -332,12 +331,12 @@ static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
     takt_step *s = p->step;
     takt_winograd_dw *f = takt_planner_get(p, sizeof *f);
+    takt_cost cost;
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, id);
+    TAKT_TRY(takt_conv_grad_open(p, &f->shape, &cost));
     const takt_conv_shape *c = &f->shape;
     f->to_v = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
     f->to_d = takt_kernel_as_winograd_dy_f32(takt_planner_find(p, "winograd_dy_f32"));
@@ -345,13 +344,10 @@ static takt_status compile(takt_planner *p)
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = ((const takt_gemm_f32_info *)gemm->info)->panels;
     TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, &p->graph->nodes[id]));
-    TAKT_TRY(takt_planner_output(p, id, &index));
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
     f->chunks = (f->tiles + CHUNK - 1) / CHUNK;
-    set_tasks(p, f, gemm->info);
+    set_tasks(p, f, gemm->info, &cost);
     s->data = f;
     s->run = f->parts > 0 ? run_chunks : run_blocks;
     s->before = c->is_nhwc && f->parts == 0 ? NULL : before;
