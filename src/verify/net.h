@@ -48,11 +48,13 @@ typedef struct takt_net_node {
     double tiny;         /* of nothing: where results underflow */
     double ulp;          /* of the type; 0: for real numbers */
     const char *label;
-    bool is_used;    /* by the outputs */
-    bool *is_live;   /* per element: some output depends on it; NULL: not used */
-    bool is_refined; /* worth linear bounds: a sum, or a pair, that a function reads */
-    bool is_entry;   /* one of the net's entries, but not an input */
-    bool is_direct;  /* a sum with each input at most once: intervals of a box lose nothing */
+    bool is_used;             /* by the outputs */
+    const uint32_t *negative; /* per element: the one that is -1 times it; NULL: none is known */
+    bool *is_live;            /* per element: some output depends on it; NULL: not used */
+    bool is_refined;          /* worth linear bounds: a sum, or a pair, that a function reads */
+    bool is_entry;            /* one of the net's entries, but not an input */
+    bool is_move;             /* a sum that copies elements of one node, exactly */
+    bool is_direct; /* a sum with each input at most once: intervals of a box lose nothing */
 } takt_net_node;
 
 typedef struct takt_net {

@@ -104,8 +104,20 @@ static takt_status join_bias(takt_net *net, uint32_t *uses)
     return TAKT_OK;
 }
 
+static bool is_move(const takt_net_node *n)
+{
+    bool moves = n->kind == TAKT_NET_SUM && n->part_count == 1 && is_exact(n) && !has_bias(n) &&
+                 n->parts[0].form == TAKT_NET_MAP && n->parts[0].values == NULL &&
+                 n->parts[0].factor == 1;
+    for (uint32_t i = 0; moves && i < n->count; i++)
+        moves = n->parts[0].columns[i] != UINT32_MAX;
+    return moves;
+}
+
 static void mark(takt_net *net)
 {
+    for (size_t i = 0; i < net->count; i++)
+        net->nodes[i].is_move = is_move(&net->nodes[i]);
     net->nodes[net->output].is_used = true;
     for (size_t i = net->count; i-- > 0;) {
         const takt_net_node *n = &net->nodes[i];

@@ -102,6 +102,10 @@ takt_status takt_net_softmax(takt_net_builder *b, const takt_node *n, takt_net_v
     if (a.size == 0 || a.count * a.size > PAIRS || (dtype != TAKT_F32 && dtype != TAKT_F64))
         return takt_net_refuse(b, n, "it is too large, or of a narrow type");
     TAKT_TRY(sparse(b, a.count * a.size, 2, in[0]->node, &d));
+    uint32_t *negative = takt_arena_array(&b->net->arena, a.count * a.size, sizeof *negative);
+    if (negative == NULL)
+        return TAKT_ERR_MEMORY;
+    b->net->nodes[d.id].negative = negative;
     for (size_t i = 0; i < a.count * a.size; i++) {
         const size_t to = i / a.size;
         d.columns[2 * i] = (uint32_t)along(&a, to, i % a.size);
@@ -109,6 +113,7 @@ takt_status takt_net_softmax(takt_net_builder *b, const takt_node *n, takt_net_v
         /* exp(0) of an element with itself. */
         d.values[2 * i] = d.columns[2 * i] == to ? 0 : 1;
         d.values[2 * i + 1] = -d.values[2 * i];
+        negative[i] = (uint32_t)(d.columns[2 * i] * a.size + to / a.step % a.size);
     }
     TAKT_TRY(curve(b, &power, d.id, &e));
     TAKT_TRY(sparse(b, a.count, a.size, e, &s));

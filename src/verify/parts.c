@@ -1,6 +1,8 @@
 /* parts.c - rows of coefficients through one part of a sum, in f64. */
 #include "verify/parts.h"
 
+#include "verify/terms.h"
+
 /* ---- dense ---- */
 
 /* out[r] += a[r] W for four rows at a time: W is read once for them. */
@@ -72,6 +74,29 @@ static void sparse_rows(const takt_net_part *p, const double *restrict a, double
     }
 }
 
+/* The same where columns are scattered: four chains of sums instead of one. */
+static void scattered_rows(const takt_net_part *p, const double *restrict a, double *restrict out,
+                           takt_parts_size size)
+{
+    const size_t count = size.count, width = size.width;
+    const size_t *restrict starts = p->starts;
+    const uint32_t *restrict columns = p->columns;
+    const double *restrict values = p->values;
+    for (size_t j = 0; j < count; j++) {
+        const double a0 = a[j], a1 = a[count + j], a2 = a[2 * count + j], a3 = a[3 * count + j];
+        if (a0 == 0 && a1 == 0 && a2 == 0 && a3 == 0)
+            continue;
+        for (size_t e = starts[j]; e < starts[j + 1]; e++) {
+            const double x = values[e];
+            double *to = out + columns[e];
+            to[0] += a0 * x;
+            to[width] += a1 * x;
+            to[2 * width] += a2 * x;
+            to[3 * width] += a3 * x;
+        }
+    }
+}
+
 static void sparse_row(const takt_net_part *p, const double *row, double *to, size_t count)
 {
     for (size_t j = 0; j < count; j++) {
@@ -87,8 +112,9 @@ static void through_sparse(const takt_net_part *p, const double *a, double *out,
                            takt_parts_size size)
 {
     size_t r = 0;
-    for (; p->runs != NULL && r + 4 <= size.rows; r += 4)
-        sparse_rows(p, a + r * size.count, out + r * size.width, size);
+    for (; r + 4 <= size.rows; r += 4)
+        (p->runs != NULL ? sparse_rows : scattered_rows)(p, a + r * size.count,
+                                                         out + r * size.width, size);
     for (; r < size.rows; r++)
         sparse_row(p, a + r * size.count, out + r * size.width, size.count);
 }
@@ -113,19 +139,33 @@ static void scale_rows(const takt_net_part *p, const double *restrict a, double 
                 a[r * count + j] * (p->factor * (p->values != NULL ? p->values[j] : 1));
 }
 
+/* Most rows have few elements of a product of two unknown matrices. */
+static void map_row(const takt_net_part *p, const double *restrict row, double *restrict to,
+                    size_t count)
+{
+    const uint32_t *restrict columns = p->columns;
+    const double *restrict values = p->values;
+    size_t j = 0;
+    while (j < count) {
+        if (j + TAKT_TERMS_STEP <= count && takt_terms_none(row + j)) {
+            j += TAKT_TERMS_STEP;
+            continue;
+        }
+        const size_t end = j + TAKT_TERMS_STEP < count ? j + TAKT_TERMS_STEP : count;
+        for (; j < end; j++)
+            if (row[j] != 0 && columns[j] != UINT32_MAX)
+                to[columns[j]] += row[j] * (p->factor * (values != NULL ? values[j] : 1));
+    }
+}
+
 static void through_map(const takt_net_part *p, const double *a, double *out, takt_parts_size size)
 {
     if (is_straight(p, size.count, size.width)) {
         scale_rows(p, a, out, size.count, size.rows);
         return;
     }
-    for (size_t r = 0; r < size.rows; r++) {
-        const double *row = a + r * size.count;
-        double *to = out + r * size.width;
-        for (size_t j = 0; j < size.count; j++)
-            if (row[j] != 0 && p->columns[j] != UINT32_MAX)
-                to[p->columns[j]] += row[j] * (p->factor * (p->values != NULL ? p->values[j] : 1));
-    }
+    for (size_t r = 0; r < size.rows; r++)
+        map_row(p, a + r * size.count, out + r * size.width, size.count);
 }
 
 void takt_parts_back(const takt_net_part *p, const double *a, double *out, takt_parts_size size)

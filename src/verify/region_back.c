@@ -26,9 +26,11 @@ static void at_sum(takt_region *r, size_t id, size_t rows, const double *error, 
 {
     const takt_net_node *n = &r->net->nodes[id];
     const double *bias = n->bias != NULL ? n->bias : r->zeros;
+    const bool is_dense = n->part_count > 0 && n->parts[0].form == TAKT_NET_DENSE;
     for (size_t i = 0; i < rows; i++)
-        r->constants[i] +=
-            takt_terms_sides(r->rows[id] + i * n->count, bias, bias, error, n->count) - least;
+        r->constants[i] += (is_dense ? takt_terms_sides : takt_terms_few_sides)(
+                               r->rows[id] + i * n->count, bias, bias, error, n->count) -
+                           least;
 }
 
 static void through_sum(takt_region *r, size_t id, size_t rows)
@@ -64,24 +66,29 @@ static void through_curve(takt_region *r, size_t id, size_t rows)
     r->is_touched[source] = true;
 }
 
+/* Of moved elements rows go on to where they were: the pair itself pays for that sum. */
 static void through_pair(takt_region *r, size_t id, size_t rows)
 {
     const takt_net_node *n = &r->net->nodes[id];
     const takt_lines *l = &r->lines[id];
-    for (size_t i = 0; i < rows; i++)
-        r->constants[i] += takt_terms_sides(r->rows[id] + i * n->count, l->below_at, l->above_at,
-                                            r->error[id], n->count);
+    takt_terms_planes planes = {{l->below[0], l->below[1]},
+                                {l->above[0], l->above[1]},
+                                l->below_at,
+                                l->above_at,
+                                r->error[id],
+                                {NULL, NULL}};
+    double *out[2];
+    size_t width[2];
     for (int k = 0; k < 2; k++) {
-        double *out = touch(r, n->sources[k], rows);
-        const double *restrict below = l->below[k], *restrict above = l->above[k];
-        for (size_t i = 0; i < rows; i++) {
-            const double *restrict row = r->rows[id] + i * n->count;
-            double *restrict to = out + i * n->count;
-            for (size_t j = 0; j < n->count; j++) {
-                const double b = below[j], a = above[j];
-                to[j] += row[j] * (row[j] > 0 ? b : a);
-            }
-        }
+        const takt_net_node *s = &r->net->nodes[n->sources[k]];
+        planes.columns[k] = s->is_move ? s->parts[0].columns : NULL;
+        const uint32_t source = s->is_move ? s->parts[0].source : n->sources[k];
+        out[k] = touch(r, source, rows);
+        width[k] = r->net->nodes[source].count;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        double *const to[] = {out[0] + i * width[0], out[1] + i * width[1]};
+        r->constants[i] += takt_terms_planes_of(r->rows[id] + i * n->count, &planes, to, n->count);
     }
 }
 
@@ -208,7 +215,8 @@ static bool is_settled(const takt_net_node *n, double lo, double hi)
            (n->of->op == &takt_op_relu || n->of->op == &takt_op_leaky_relu) && (lo >= 0 || hi <= 0);
 }
 
-/* Elements of `id` that some function reads and outputs depend on, and that are not settled. */
+/* Elements of `id` that some function reads and outputs depend on, and that are not settled; of two
+ * that are each other's negative the first. */
 static void find_open(const takt_region *r, size_t id, bool *is_open)
 {
     const takt_net *net = r->net;
@@ -228,7 +236,11 @@ static void find_open(const takt_region *r, size_t id, bool *is_open)
             all = all || (n->parts[k].source == id && n->parts[k].form == TAKT_NET_MAP);
     }
     for (uint32_t k = 0; k < count; k++)
-        is_open[k] = (all || is_open[k]) && net->nodes[id].is_live[k];
+        is_open[k] =
+            (all || is_open[k]) && net->nodes[id].is_live[k] && r->lo[id][k] < r->hi[id][k];
+    const uint32_t *negative = net->nodes[id].negative;
+    for (uint32_t k = 0; negative != NULL && k < count; k++)
+        is_open[k] = is_open[k] && !(negative[k] < k && is_open[negative[k]]);
 }
 
 /* How much each input moves the element of rows 2 i and 2 i + 1. */
@@ -240,6 +252,15 @@ static void keep_reach(takt_region *r, double *reach, size_t row)
         for (uint32_t i = 0; i < width; i++, at++)
             reach[at] = (fabs(a[i]) + fabs(b[i])) * (r->hi[id][i] - r->lo[id][i]);
     }
+}
+
+static void intersect(takt_region *r, size_t id, uint32_t at, double lo, double hi)
+{
+    double *own_lo = &r->lo[id][at], *own_hi = &r->hi[id][at];
+    *own_lo = lo > *own_lo ? lo : *own_lo;
+    *own_hi = hi < *own_hi ? hi : *own_hi;
+    if (*own_lo > *own_hi)
+        *own_lo = *own_hi = 0.5 * (*own_lo + *own_hi);
 }
 
 /* Both bounds of some elements: a row for each, and one for its negative. */
@@ -259,15 +280,15 @@ static void refine_some(takt_region *r, size_t id, const uint32_t *at, size_t co
     r->ends_early = r->alpha == NULL && r->center == NULL && r->reach == NULL;
     takt_region_best(r, id, 2 * count, best);
     r->ends_early = false;
+    const uint32_t *negative = r->net->nodes[id].negative;
     for (size_t i = 0; i < count; i++) {
-        const double lo = best[2 * i], hi = -best[2 * i + 1];
-        double *own_lo = &r->lo[id][at[i]], *own_hi = &r->hi[id][at[i]];
-        *own_lo = lo > *own_lo ? lo : *own_lo;
-        *own_hi = hi < *own_hi ? hi : *own_hi;
-        if (*own_lo > *own_hi)
-            *own_lo = *own_hi = 0.5 * (*own_lo + *own_hi);
+        intersect(r, id, at[i], best[2 * i], -best[2 * i + 1]);
+        if (negative != NULL)
+            intersect(r, id, negative[at[i]], best[2 * i + 1], -best[2 * i]);
         if (r->reach != NULL)
             keep_reach(r, r->reach[id] + at[i] * r->input_count, 2 * i);
+        if (r->reach != NULL && negative != NULL)
+            keep_reach(r, r->reach[id] + negative[at[i]] * r->input_count, 2 * i);
     }
 }
 

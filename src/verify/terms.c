@@ -8,7 +8,7 @@
 typedef double pair __attribute__((vector_size(16)));
 typedef int64_t mask __attribute__((vector_size(16)));
 
-enum { PARTS = 4, STEP = 2 * PARTS }; /* sums at once: a chain of additions is slow */
+enum { PARTS = 4, STEP = TAKT_TERMS_STEP }; /* sums at once: a chain of additions is slow */
 
 static inline pair load(const double *p)
 {
@@ -33,13 +33,15 @@ static double total(const pair *part)
     return sum[0] + sum[1];
 }
 
-double takt_terms_sides(const double *row, const double *below, const double *above,
-                        const double *error, size_t count)
+static inline double sides(const double *row, const double *below, const double *above,
+                           const double *error, size_t count, bool is_sparse)
 {
     pair part[PARTS] = {0}, cost[PARTS] = {0};
     double rest = 0, rest_cost = 0;
     size_t i = 0;
-    for (; i + STEP <= count; i += STEP)
+    for (; i + STEP <= count; i += STEP) {
+        if (is_sparse && takt_terms_none(row + i))
+            continue;
         for (size_t k = 0; k < PARTS; k++) {
             const size_t at = i + 2 * k;
             const pair x = load(row + at);
@@ -48,11 +50,24 @@ double takt_terms_sides(const double *row, const double *below, const double *ab
             part[k] += x * (pair)(is_there & (mask)by);
             cost[k] += size_of(x) * (pair)(is_there & (mask)load(error + at));
         }
+    }
     for (; i < count; i++) {
         rest += row[i] == 0 ? 0 : row[i] * (row[i] > 0 ? below[i] : above[i]);
         rest_cost += row[i] == 0 ? 0 : fabs(row[i]) * error[i];
     }
     return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+}
+
+double takt_terms_sides(const double *row, const double *below, const double *above,
+                        const double *error, size_t count)
+{
+    return sides(row, below, above, error, count, false);
+}
+
+double takt_terms_few_sides(const double *row, const double *below, const double *above,
+                            const double *error, size_t count)
+{
+    return sides(row, below, above, error, count, true);
 }
 
 static inline void store(double *p, pair v)
@@ -82,6 +97,56 @@ double takt_terms_lines_of(const double *restrict row, const takt_terms_lines *l
         rest += x == 0 ? 0 : x * (x > 0 ? l->below_at[i] : l->above_at[i]);
         rest_cost += x == 0 ? 0 : fabs(x) * l->error[i];
         to[i] = adds ? to[i] + x * slope : x * slope;
+    }
+    return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+}
+
+/* Slopes of eight elements, times their coefficients. */
+static inline void slopes(const double *row, const double *below, const double *above, double *to)
+{
+    for (size_t k = 0; k < PARTS; k++) {
+        const pair x = load(row + 2 * k);
+        store(to + 2 * k, x * choose((mask)(x > 0), load(below + 2 * k), load(above + 2 * k)));
+    }
+}
+
+static inline void scatter(const double *restrict by, const uint32_t *restrict columns,
+                           double *restrict to, size_t from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[columns != NULL ? columns[from + i] : from + i] += by[i];
+}
+
+double takt_terms_planes_of(const double *row, const takt_terms_planes *l, double *const to[2],
+                            size_t count)
+{
+    pair part[PARTS] = {0}, cost[PARTS] = {0};
+    double rest = 0, rest_cost = 0, by[STEP];
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP) {
+        if (takt_terms_none(row + i))
+            continue;
+        for (size_t k = 0; k < PARTS; k++) {
+            const size_t at = i + 2 * k;
+            const pair x = load(row + at);
+            const mask is_there = (mask)(x != 0);
+            const pair off = choose((mask)(x > 0), load(l->below_at + at), load(l->above_at + at));
+            part[k] += x * (pair)(is_there & (mask)off);
+            cost[k] += size_of(x) * (pair)(is_there & (mask)load(l->error + at));
+        }
+        for (int k = 0; k < 2; k++) {
+            slopes(row + i, l->below[k] + i, l->above[k] + i, by);
+            scatter(by, l->columns[k], to[k], i, STEP);
+        }
+    }
+    for (; i < count; i++) {
+        const double x = row[i];
+        rest += x == 0 ? 0 : x * (x > 0 ? l->below_at[i] : l->above_at[i]);
+        rest_cost += x == 0 ? 0 : fabs(x) * l->error[i];
+        for (int k = 0; k < 2; k++) {
+            by[0] = x * (x > 0 ? l->below[k][i] : l->above[k][i]);
+            scatter(by, l->columns[k], to[k], i, 1);
+        }
     }
     return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
 }

@@ -8,10 +8,27 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { TAKT_TERMS_STEP = 8 };
+
+/* Whether this many coefficients are 0. */
+static inline bool takt_terms_none(const double *row)
+{
+    uint64_t bits[TAKT_TERMS_STEP], any = 0;
+    memcpy(bits, row, sizeof bits);
+    for (int i = 0; i < TAKT_TERMS_STEP; i++)
+        any |= bits[i];
+    return any << 1 == 0;
+}
 
 /* Sum of row * (row > 0 ? below : above), less the sum of |row| * error, rounded up. */
 double takt_terms_sides(const double *row, const double *below, const double *above,
                         const double *error, size_t count);
+/* The same for rows most of which is 0. */
+double takt_terms_few_sides(const double *row, const double *below, const double *above,
+                            const double *error, size_t count);
 /* Sum of row * (row > 0 ? lo : hi), less `own` times the sum of |row| * max(|lo|, |hi|). */
 double takt_terms_least(const double *row, const double *lo, const double *hi, double own,
                         size_t count);
@@ -30,5 +47,16 @@ typedef struct takt_terms_lines {
  * if `adds`. */
 double takt_terms_lines_of(const double *row, const takt_terms_lines *l, double *to, size_t count,
                            bool adds);
+
+/* Lines of functions of two elements. */
+typedef struct takt_terms_planes {
+    const double *below[2], *above[2], *below_at, *above_at, *error;
+    const uint32_t *columns[2]; /* where each element's first and second are; NULL: in order */
+} takt_terms_planes;
+
+/* As takt_terms_few_sides for the offsets, and the first and second of element i grow by row[i]
+ * times the slope. */
+double takt_terms_planes_of(const double *row, const takt_terms_planes *l, double *const to[2],
+                            size_t count);
 
 #endif
