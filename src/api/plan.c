@@ -21,6 +21,7 @@
 #include "pass/passes.h"
 #include "plan/backend.h"
 #include "plan/basis.h"
+#include "plan/finish.h"
 
 /* ---- stages ---- */
 
@@ -364,5 +365,5 @@ void takt_plan_query(const takt_plan *plan, takt_plan_info *info)
     takt_cache_unlock(plan->ctx);
     info->held = t.bytes;
     for (size_t i = 0; i < plan->step_count; i++)
-        info->flops += plan->steps[i].cost.flops;
+        info->flops += takt_step_cost(plan, &plan->steps[i]).flops;
 }

@@ -16,6 +16,9 @@ size_t takt_op_attr_count(const takt_op *op)
 int takt_op_attr_index(const takt_op *op, const char *name)
 {
     const size_t count = takt_op_attr_count(op);
+    for (size_t i = 0; i < count; i++) /* linkers merge equal literals */
+        if (op->attrs[i].name == name)
+            return (int)i;
     for (size_t i = 0; i < count; i++)
         if (strcmp(op->attrs[i].name, name) == 0)
             return (int)i;

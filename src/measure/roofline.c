@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/finish.h"
+
 static double view_bytes(const takt_view *v)
 {
     double elements = 1;
@@ -76,12 +78,13 @@ static traffic count_bytes(const takt_plan *plan, const takt_step *s)
     }
     for (size_t i = 0; i < s->out_count; i++)
         t.written += view_bytes(&s->out[i]);
-    const double unread = t.weights + t.read + t.written - s->cost.bytes;
-    if (s->cost.bytes > 0 && unread > 0)
+    const double cost = takt_step_cost(plan, s).bytes;
+    const double unread = t.weights + t.read + t.written - cost;
+    if (cost > 0 && unread > 0)
         *(is_weight ? &t.weights : &t.read) -= fmin(unread, largest);
     const double rest = t.weights + t.read + t.written;
-    if (s->cost.bytes > 0 && rest > s->cost.bytes) { /* less than its other operands */
-        const double part = s->cost.bytes / rest;
+    if (cost > 0 && rest > cost) { /* less than its other operands */
+        const double part = cost / rest;
         t = (traffic){t.weights * part, t.read * part, t.written * part};
     }
     return t;
@@ -115,7 +118,8 @@ void takt_roof_of(const takt_plan *plan, const takt_step *s, const takt_ceilings
                   takt_roof *roof)
 {
     const traffic t = count_bytes(plan, s);
-    *roof = (takt_roof){.flops = s->cost.flops, .bytes = t.weights + t.read + t.written};
+    *roof = (takt_roof){.flops = takt_step_cost(plan, s).flops,
+                        .bytes = t.weights + t.read + t.written};
     roof->threads = s->task_count > 1 ? plan->threads : 1;
     if (c == NULL || takt_roof_is_away(s)) /* the host's ceilings are not a device's */
         return;
@@ -175,7 +179,7 @@ void takt_roof_of_device(const takt_plan *plan, const takt_step *s, const takt_d
                          takt_roof *roof)
 {
     const traffic t = count_bytes(plan, s);
-    *roof = (takt_roof){.flops = s->cost.flops,
+    *roof = (takt_roof){.flops = takt_step_cost(plan, s).flops,
                         .bytes = t.weights + t.read + t.written,
                         .threads = 1,
                         .away = "unknown",

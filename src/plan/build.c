@@ -175,8 +175,6 @@ takt_status takt_builder_step(takt_builder *b, const takt_group *group, takt_ste
         step->kernel = "generic";
         step->facts.is_generic = true;
     }
-    for (size_t i = 0; i < group->count; i++)
-        takt_add_cost(b->p.graph, group->nodes[i], &step->cost);
     return status;
 }
 

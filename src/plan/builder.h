@@ -113,7 +113,7 @@ typedef struct takt_builder {
     size_t in_capacity, out_capacity; /* of the step being compiled */
     takt_pool *pool; /* of the threads that pack large weights; NULL until there is one */
     takt_found_kernel found[TAKT_FOUND_KERNELS];
-    size_t found_count;
+    size_t found_count, found_next; /* steps mostly request them in the same order */
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     int32_t *unasked; /* constant groups that will not be made, while they are looked through */
     takt_cost *costs; /* per group: its cost as a step */

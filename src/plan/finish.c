@@ -22,23 +22,32 @@ void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost)
 {
     const takt_node *n = &g->nodes[node];
     takt_cost own = {0};
-    size_t count = 0, bytes = 0;
-    (void)takt_type_count(n->type, &count);
+    size_t count, bytes;
     if (n->op->cost != NULL) {
         n->op->cost(g, n, &own);
     } else {
-        own.flops =
-            (n->op->traits & TAKT_ELEMENTWISE) == 0
-                ? 0
-                : (double)count * (n->op->flops_per_element > 0 ? n->op->flops_per_element : 1);
-        if (takt_type_bytes(n->type, &bytes))
-            own.bytes = (double)bytes;
+        if (takt_type_count(n->type, &count)) {
+            own.flops =
+                (n->op->traits & TAKT_ELEMENTWISE) == 0
+                    ? 0
+                    : (double)count * (n->op->flops_per_element > 0 ? n->op->flops_per_element : 1);
+            if (takt_dtype_bytes(n->type->dtype, count, &bytes))
+                own.bytes = (double)bytes;
+        }
         for (uint32_t k = 0; k < n->in_count; k++)
             if (n->in[k] != TAKT_NONE && takt_type_bytes(takt_type_of(g, n->in[k]), &bytes))
                 own.bytes += (double)bytes;
     }
     cost->flops += own.flops;
     cost->bytes += own.bytes;
+}
+
+takt_cost takt_step_cost(const takt_plan *plan, const takt_step *s)
+{
+    takt_cost cost = s->cost;
+    for (size_t i = 0; s->nodes != NULL && i < s->node_count; i++)
+        takt_add_cost(plan->graph, s->nodes[i], &cost);
+    return cost;
 }
 
 /* ---- copies ---- */
@@ -221,8 +230,9 @@ double takt_segment_us(const takt_plan *plan, const takt_segment *g)
         backend->machine(backend == plan->backend ? plan->backend_state : NULL, plan->isas);
     for (size_t i = g->first; i < g->end; i++) {
         const takt_step *s = &plan->steps[i];
+        const takt_cost cost = takt_step_cost(plan, s);
         us += s->transfer.way == TAKT_COPY_NONE
-                  ? takt_machine_us(m, &s->cost)
+                  ? takt_machine_us(m, &cost)
                   : m->copy_us + (double)s->transfer.bytes / m->copied_per_us;
     }
     return us;

@@ -29,5 +29,8 @@ TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
 /* The name of a node for messages: its name, its origin, or its op. */
 TAKT_INNER const char *takt_node_label(const takt_node *n);
 void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost);
+/* Operations and bytes of a step at the plan's sizes: what it states itself and those of its nodes.
+ * Only reports and estimates need them, so another size does not compute them. */
+TAKT_INNER takt_cost takt_step_cost(const takt_plan *plan, const takt_step *s);
 
 #endif

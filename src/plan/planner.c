@@ -51,20 +51,30 @@ takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
         b, (takt_answer){.what = TAKT_ASKED_VIEW, .node = node, .buffer = view->buffer});
 }
 
-static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, size_t *capacity,
-                            const takt_view *view)
+/* Room for one more view, which is not counted yet; NULL: there is no memory. */
+static takt_view *next_view(takt_planner *p, takt_view **views, size_t count, size_t *capacity)
 {
-    if (*count == *capacity) {
+    if (count == *capacity) {
         const size_t more = *capacity == 0 ? 4 : 2 * *capacity;
         takt_view *grown = takt_arena_array(&p->plan->arena, more, sizeof *grown);
         if (grown == NULL)
-            return TAKT_ERR_MEMORY;
-        if (*count > 0)
-            memcpy(grown, *views, *count * sizeof *grown);
+            return NULL;
+        if (count > 0)
+            memcpy(grown, *views, count * sizeof *grown);
         *views = grown;
         *capacity = more;
     }
-    (*views)[(*count)++] = *view;
+    return *views + count;
+}
+
+static takt_status add_view(takt_planner *p, takt_view **views, size_t *count, size_t *capacity,
+                            const takt_view *view)
+{
+    takt_view *slot = next_view(p, views, *count, capacity);
+    if (slot == NULL)
+        return TAKT_ERR_MEMORY;
+    *slot = *view;
+    ++*count;
     return TAKT_OK;
 }
 
@@ -76,11 +86,13 @@ takt_status takt_builder_add_out(takt_builder *b, const takt_view *view)
 
 takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
 {
-    takt_builder *b = takt_builder_of(p);
-    takt_view view;
-    TAKT_TRY(takt_planner_view(p, node, &view));
-    *index = p->step->in_count;
-    return add_view(p, &p->step->in, &p->step->in_count, &b->in_capacity, &view);
+    takt_step *s = p->step;
+    takt_view *slot = next_view(p, &s->in, s->in_count, &takt_builder_of(p)->in_capacity);
+    if (slot == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_planner_view(p, node, slot));
+    *index = s->in_count++;
+    return TAKT_OK;
 }
 
 takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
@@ -93,11 +105,13 @@ takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
 
 takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
 {
-    takt_builder *b = takt_builder_of(p);
-    takt_view view;
-    TAKT_TRY(takt_planner_view(p, node, &view));
-    *index = p->step->out_count;
-    return add_view(p, &p->step->out, &p->step->out_count, &b->out_capacity, &view);
+    takt_step *s = p->step;
+    takt_view *slot = next_view(p, &s->out, s->out_count, &takt_builder_of(p)->out_capacity);
+    if (slot == NULL)
+        return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_planner_view(p, node, slot));
+    *index = s->out_count++;
+    return TAKT_OK;
 }
 
 /* The step reads the value in several ways: as itself and as a slice or another view of it, or, if

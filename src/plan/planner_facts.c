@@ -35,9 +35,13 @@ static const takt_found_kernel *find(takt_planner *p, const char *family, takt_f
 {
     takt_builder *b = takt_builder_of(p);
     const takt_isa_set isas = p->step->isas;
-    for (size_t i = 0; i < b->found_count; i++)
-        if (b->found[i].family == family && b->found[i].isas == isas)
-            return &b->found[i];
+    for (size_t i = 0, at = b->found_next; i < b->found_count; i++, at++) {
+        at = at < b->found_count ? at : 0;
+        if (b->found[at].family == family && b->found[at].isas == isas) {
+            b->found_next = at + 1;
+            return &b->found[at];
+        }
+    }
     *other = look_up(family, isas);
     if (b->found_count == TAKT_FOUND_KERNELS)
         return other;

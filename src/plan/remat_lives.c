@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/size.h"
+#include "plan/finish.h"
 
 typedef takt_remat_search search;
 typedef takt_remat_value value;
@@ -12,9 +13,9 @@ typedef takt_remat_edges edges;
 
 double takt_remat_time(const search *s, int step)
 {
-    const takt_step *t = &s->plan->steps[step];
-    const double flops = t->cost.flops / s->machine->flops_per_us;
-    const double bytes = t->cost.bytes / s->machine->bytes_per_us;
+    const takt_cost cost = takt_step_cost(s->plan, &s->plan->steps[step]);
+    const double flops = cost.flops / s->machine->flops_per_us;
+    const double bytes = cost.bytes / s->machine->bytes_per_us;
     return s->machine->step_us + (flops > bytes ? flops : bytes);
 }
 

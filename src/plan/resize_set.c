@@ -80,8 +80,6 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index, size_t ro
         s->kernel = "generic";
         s->facts.is_generic = true;
     }
-    for (size_t i = 0; i < s->node_count; i++)
-        takt_add_cost(r->plan->graph, s->nodes[i], &s->cost);
     if (is_empty(s)) {
         s->run = idle;
         s->scratch_bytes = s->scratch_each = 0;

@@ -7,6 +7,7 @@
 #include <takt/takt.h>
 
 #include "api/session/session.h"
+#include "plan/finish.h"
 
 typedef struct fixture {
     takt_ctx *ctx;
@@ -202,8 +203,9 @@ static void long_tasks_look_inside(void)
             const takt_plan *plan = f.session->plan;
             takt_cost cost = {0};
             for (size_t k = 0; k < plan->step_count; k++) {
-                cost.flops += plan->steps[k].cost.flops;
-                cost.bytes += plan->steps[k].cost.bytes;
+                const takt_cost step = takt_step_cost(plan, &plan->steps[k]);
+                cost.flops += step.flops;
+                cost.bytes += step.bytes;
             }
             f.looks = 0;
             EXPECT_OK(NULL, takt_session_run_deadline(f.session, 1000));

@@ -5,6 +5,7 @@
 #include "api/train/trainer.h"
 #include "backend/cpu/cost_model.h"
 #include "plan/basis.h"
+#include "plan/finish.h"
 
 /* ---- facts ---- */
 
@@ -18,8 +19,9 @@ static double seconds_of(const takt_plan *plan, int threads)
     for (size_t i = 0; i < plan->step_count; i++) {
         const takt_step *s = &plan->steps[i];
         const double most = s->task_count < (size_t)threads ? (double)s->task_count : threads;
-        sum += takt_cost_model_us(takt_cost_model_of(s->isas), s->cost.flops, s->cost.bytes) *
-               1e-6 / (most > 1 ? most : 1);
+        const takt_cost cost = takt_step_cost(plan, s);
+        sum += takt_cost_model_us(takt_cost_model_of(s->isas), cost.flops, cost.bytes) * 1e-6 /
+               (most > 1 ? most : 1);
     }
     return sum;
 }

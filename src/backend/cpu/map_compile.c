@@ -335,20 +335,31 @@ static void set_tile(takt_map_program *m)
     }
 }
 
-static takt_status compile(compiler *c)
+/* One block for the program and what compiling it needs: each costs time at every other size. */
+static takt_status get_memory(compiler *c)
 {
-    takt_map_program *m = c->program;
     size_t inputs = 0;
     for (size_t i = 0; i < c->count; i++)
         inputs += c->p->graph->nodes[c->nodes[i]].in_count;
     c->register_capacity = 2 * inputs + c->count + 1;
-    m->code_count = c->count;
-    m->code = takt_planner_get(c->p, c->count * sizeof *m->code);
-    m->operands = takt_planner_get(c->p, inputs * sizeof *m->operands);
-    c->operand_node = takt_planner_get(c->p, inputs * sizeof *c->operand_node);
-    c->in_register = takt_planner_get(c->p, c->register_capacity * sizeof *c->in_register);
-    if (m->code == NULL || m->operands == NULL || c->operand_node == NULL || c->in_register == NULL)
+    const size_t operands_at = sizeof *c->program + c->count * sizeof *c->program->code;
+    const size_t nodes_at = operands_at + inputs * sizeof *c->program->operands;
+    const size_t ids = inputs + c->register_capacity;
+    char *block = takt_planner_get(c->p, nodes_at + ids * sizeof(takt_id));
+    if (block == NULL)
         return TAKT_ERR_MEMORY;
+    c->program = (takt_map_program *)(void *)block;
+    c->program->code_count = c->count;
+    c->program->code = (takt_map_instr *)(void *)(block + sizeof *c->program);
+    c->program->operands = (takt_map_operand *)(void *)(block + operands_at);
+    c->operand_node = (takt_id *)(void *)(block + nodes_at);
+    c->in_register = c->operand_node + inputs;
+    return TAKT_OK;
+}
+
+static takt_status compile(compiler *c)
+{
+    takt_map_program *m = c->program;
     for (size_t i = 0; i < c->count; i++)
         TAKT_TRY(compile_node(c, i));
     takt_map_link(m);
@@ -359,15 +370,13 @@ static takt_status compile(compiler *c)
 takt_status takt_map_compile(takt_planner *p, const takt_id *nodes, size_t count, takt_id hot,
                              takt_map_program **program)
 {
-    takt_map_program *m = takt_planner_get(p, sizeof *m);
-    if (m == NULL)
-        return TAKT_ERR_MEMORY;
     compiler c = {.p = p,
-                  .program = m,
                   .nodes = nodes,
                   .count = count,
                   .hot = hot,
                   .shape = p->graph->nodes[nodes[0]].type};
+    TAKT_TRY(get_memory(&c));
+    takt_map_program *m = c.program;
     m->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     m->chain = takt_kernel_as_chain_f32(takt_planner_find(p, "chain_f32"));
     if (!takt_type_count(c.shape, &m->count))

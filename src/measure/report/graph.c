@@ -11,6 +11,7 @@
 #include "measure/report/layering.h"
 #include "measure/report/report.h"
 #include "measure/report/svg.h"
+#include "plan/finish.h"
 
 enum { ROW = 74, BOX = 44, MARGIN = 24, HEAD = 40, LETTER = 7, LEAST_WIDTH = 96, GAP = 18 };
 enum { MOST_LETTERS = 34, TYPE_TEXT = 160 };
@@ -314,7 +315,8 @@ static void tooltip(picture *p, const box *b)
     const takt_step *s = &p->plan->steps[b->index];
     takt_text_add(&p->text, "\nstep %u: ", (unsigned)b->index);
     takt_svg_text(&p->text, s->kernel);
-    takt_text_add(&p->text, "\n%s operations", takt_figure(takt_whole(s->cost.flops), figure));
+    takt_text_add(&p->text, "\n%s operations",
+                  takt_figure(takt_whole(takt_step_cost(p->plan, s).flops), figure));
     for (size_t k = 0; k < s->out_count; k++) {
         char type[TYPE_TEXT];
         view_type(&s->out[k], type);

@@ -47,7 +47,7 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
     takt_table_cell(t, "%s", s->name);
     takt_table_cell(t, "%s", s->kernel);
     takt_table_cell(t, "%zu", s->task_count);
-    takt_table_cell(t, "%s", takt_figure(takt_whole(s->cost.flops), figure));
+    takt_table_cell(t, "%s", takt_figure(takt_whole(takt_step_cost(plan, s).flops), figure));
     takt_table_cell(t, "%s", takt_figure(bytes, figure));
     takt_table_cell(t, "%s", takt_figure(takt_step_scratch(s, plan->threads), figure));
 }
@@ -211,7 +211,7 @@ static void write_text(takt_report *r, const takt_plan *plan, const takt_session
     char figure[TAKT_FIGURE_TEXT];
     double flops = 0;
     for (size_t i = 0; i < plan->step_count; i++)
-        flops += plan->steps[i].cost.flops;
+        flops += takt_step_cost(plan, &plan->steps[i]).flops;
     takt_text_add(&r->text, "plan of %s: %zu step%s, %d thread%s, %s operations per run\n",
                   plan->graph->name, plan->step_count, plan->step_count == 1 ? "" : "s",
                   plan->threads, plan->threads == 1 ? "" : "s",
@@ -249,8 +249,9 @@ static void step_json(takt_report *r, const takt_plan *plan, const takt_step *s)
     takt_report_pair(r, "weights", takt_step_weights(plan, s));
     takt_report_pair(r, "backend", s->backend != NULL ? s->backend->name : NULL);
     takt_report_count(r, "tasks", s->task_count);
-    takt_report_count(r, "flops", takt_whole(s->cost.flops));
-    takt_report_count(r, "bytes", takt_whole(s->cost.bytes));
+    const takt_cost cost = takt_step_cost(plan, s);
+    takt_report_count(r, "flops", takt_whole(cost.flops));
+    takt_report_count(r, "bytes", takt_whole(cost.bytes));
     takt_report_count(r, "scratch", s->scratch_bytes);
     takt_report_count(r, "scratch_per_thread", s->scratch_each);
     views_json(r, "reads", s->in, s->in_count);

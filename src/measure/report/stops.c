@@ -1,12 +1,14 @@
 /* stops.c - where a run can be stopped by a deadline or a cancel, and where it cannot. */
 #include "backend/cpu/cost_model.h"
 #include "measure/report/report.h"
+#include "plan/finish.h"
 #include "train/phase.h"
 
 /* By the cost model that splits tasks. */
-static double step_us(const takt_step *s)
+static double step_us(const takt_plan *plan, const takt_step *s)
 {
-    return takt_cost_model_us(takt_cost_model_of(s->isas), s->cost.flops, s->cost.bytes);
+    const takt_cost cost = takt_step_cost(plan, s);
+    return takt_cost_model_us(takt_cost_model_of(s->isas), cost.flops, cost.bytes);
 }
 
 void takt_report_stops(takt_report *r, const takt_plan *plan)
@@ -18,10 +20,10 @@ void takt_report_stops(takt_report *r, const takt_plan *plan)
         if (s->space != TAKT_HOST) /* spaces.c reports those */
             continue;
         /* A step that writes over state early is not interrupted between its tasks, either. */
-        const double us = step_us(s) / (double)(s->undo == NULL ? s->task_count : 1);
+        const double us = step_us(plan, s) / (double)(s->undo == NULL ? s->task_count : 1);
         if (s->is_commit) {
             first = commits++ == 0 ? i : first;
-            commit_us += step_us(s);
+            commit_us += step_us(plan, s);
             continue;
         }
         tasks += s->undo == NULL ? s->task_count : 1;
