@@ -71,14 +71,15 @@ static void bench(takt_check *c, takt_ggml_format format, size_t m)
 
 void check_ggml_i8(takt_check *c, const takt_kernel *reference)
 {
-    static const size_t rows[] = {1, 2, 4, 5, 6, 9, 14}, columns[] = {1, 3, 15, 16, 17, 31, 33, 48};
+    static const size_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14};
+    static const size_t columns[] = {1, 3, 15, 16, 17, 31, 33, 48};
     unsigned bits = 0;
     for (int f = 0; f < TAKT_GGML_FORMATS; f++) {
-        const size_t most = takt_ggml_formats[f].weights == 256 ? 3 : 9;
+        const size_t most = takt_ggml_formats[f].weights == 256 ? 3 : 11;
         for (size_t blocks = 0; blocks < most; blocks++)
             for (size_t i = 0; i < sizeof columns / sizeof *columns; i++, bits++) {
                 const takt_ggml_i8 g = {.format = (takt_ggml_format)f,
-                                        .m = rows[(bits + i) % 7],
+                                        .m = rows[(bits + i) % 11],
                                         .n = columns[i],
                                         .blocks = blocks};
                 one(c, reference, g, bits * 5 + (unsigned)i);

@@ -219,6 +219,8 @@ struct takt_writing {
     bool is_over, is_refused; /* is_refused: the sink ended the text */
     takt_matcher *matcher;    /* of the grammar, or NULL */
     uint64_t *mask;
+    int32_t *ends; /* tokens that the text must not end with; NULL: it may end */
+    size_t end_count;
     int32_t *prompt; /* what is still to be read, owned */
     size_t prompt_count, prompt_read;
     /* Called for each token, before its text: `chosen` and the `top_count` best ones. May be

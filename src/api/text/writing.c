@@ -151,7 +151,6 @@ static void gather(const takt_writing *w, const float *scores, size_t count, siz
                    takt_candidates *c)
 {
     const takt_generator *g = w->g;
-    const takt_tokenizer *t = g->engine.tokenizer;
     c->at = g->candidates;
     c->times = g->times;
     c->history = g->history;
@@ -161,9 +160,8 @@ static void gather(const takt_writing *w, const float *scores, size_t count, siz
     c->runs = w->runs;
     c->breakers = &w->breakers;
     takt_candidates_fill(c, scores, count);
-    for (size_t i = 0; w->options.ignore_eos && i < takt_tokenizer_count(t) && i < count; i++)
-        if (takt_token_is_end(t, (int32_t)i))
-            c->scores[i] = -__builtin_inff();
+    for (size_t i = 0; i < w->end_count && (size_t)w->ends[i] < count; i++)
+        c->scores[w->ends[i]] = -__builtin_inff();
 }
 
 takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count, size_t position,
@@ -238,6 +236,23 @@ static takt_status open_grammar(takt_writing *w)
     return takt_matcher_make(w->options.grammar, g->engine.tokenizer, &g->table, &w->matcher);
 }
 
+/* Asking for each token of the vocabulary at each step takes longer than samplers do. */
+static takt_status open_ends(takt_writing *w)
+{
+    const takt_tokenizer *t = w->g->engine.tokenizer;
+    const int32_t tokens = (int32_t)takt_tokenizer_count(t);
+    size_t room = 0;
+    void *block;
+    for (int32_t i = 0; i < tokens; i++)
+        room += takt_token_is_end(t, i);
+    TAKT_TRY(takt_mem_zero(w->g->engine.ctx, room, sizeof *w->ends, "tokens", &block));
+    w->ends = block;
+    for (int32_t i = 0; i < tokens; i++)
+        if (takt_token_is_end(t, i))
+            w->ends[w->end_count++] = i;
+    return TAKT_OK;
+}
+
 static takt_status open_dry(takt_writing *w)
 {
     takt_ctx *ctx = w->g->engine.ctx;
@@ -260,6 +275,8 @@ takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
         return takt_fail(ctx, TAKT_E_OPTION, "there are stop strings, but their list is NULL");
     w->surprise = 2 * w->sampling.mirostat_tau;
     TAKT_TRY(takt_speculate_open(w));
+    if (w->options.ignore_eos)
+        TAKT_TRY(open_ends(w));
     if (takt_sampling_has_dry(&w->sampling))
         TAKT_TRY(open_dry(w));
     return w->options.grammar != NULL ? open_grammar(w) : TAKT_OK;
@@ -374,6 +391,7 @@ void takt_writing_end(takt_writing *w)
     takt_matcher_destroy(w->matcher);
     takt_speculate_close(w);
     takt_breakers_free(ctx, &w->breakers);
+    takt_mem_put(ctx, w->ends, w->end_count * sizeof *w->ends);
     takt_mem_put(ctx, w->runs, (size_t)w->g->context * sizeof *w->runs);
     takt_mem_put(ctx, w->mask, (size_t)(w->g->vocabulary + 63) / 64 * sizeof *w->mask);
     takt_mem_put(ctx, w->prompt, w->prompt_count * sizeof *w->prompt);

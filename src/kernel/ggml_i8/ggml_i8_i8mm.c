@@ -1,9 +1,9 @@
-/* ggml_i8_i8mm.c - super-blocks by smmla: six rows by eight columns, two by two by eight k each.
+/* ggml_i8_i8mm.c - blocks by smmla: six rows by eight columns, two by two by eight k each.
  *
  * Levels of a panel's block are spread to bytes once for all rows, as [k / 8][8 pairs of
- * columns][2][8] in L1; scales and minima with them. Sums of a part meet its scale in integers; C
- * holds the sums of floats from block to block. One row or two, and blocks of 32, are left to sdot,
- * which spreads nothing.
+ * columns][2][8] in L1; scales and minima with them. In a super-block sums of a part meet its scale
+ * in integers; C holds the sums of floats from block to block. One row, and two by super-blocks,
+ * are left to sdot, which spreads nothing.
  */
 enum { MR = 4, FEWEST = 3 }; /* rows for which it is worth it to spread */
 
@@ -18,6 +18,8 @@ enum { MR = 4, FEWEST = 3 }; /* rows for which it is worth it to spread */
 #include "kernel/ggml_i8/mm_spread.inc"
 
 #include "kernel/ggml_i8/mm_tile.inc"
+
+#include "kernel/ggml_i8/mm_small.inc"
 
 #define SPREAD(name)                                                                               \
     static void spread_##name(const uint8_t *p, mm_block *to)                                      \
@@ -141,6 +143,12 @@ static void part_panel(const mm_walk *o)
     }
 }
 
+/* Whether it goes by blocks of 32. */
+static bool by_small(takt_ggml_format format, size_t m, size_t blocks)
+{
+    return m >= LEAST_SMALL && blocks > 0 && is_small(format);
+}
+
 static bool by_rows(takt_ggml_format format, size_t m, size_t blocks)
 {
     return m < FEWEST || blocks == 0 || kinds[format].tile[0] == NULL;
@@ -148,6 +156,10 @@ static bool by_rows(takt_ggml_format format, size_t m, size_t blocks)
 
 static void run(const takt_ggml_i8 *g)
 {
+    if (by_small(g->format, g->m, g->blocks)) {
+        small_run(g);
+        return;
+    }
     if (by_rows(g->format, g->m, g->blocks)) {
         run_rows(g);
         return;
@@ -170,13 +182,17 @@ static void run(const takt_ggml_i8 *g)
 
 static size_t bytes(takt_ggml_format format, size_t m, size_t blocks)
 {
+    if (by_small(format, m, blocks))
+        return small_bytes(format, m, blocks);
     return by_rows(format, m, blocks) ? rounded_bytes(format, m, blocks)
                                       : mm_bytes(format, m, blocks);
 }
 
 static void round_all(const takt_ggml_round *r)
 {
-    if (by_rows(r->format, r->m, r->blocks))
+    if (by_small(r->format, r->m, r->blocks))
+        small_round(r);
+    else if (by_rows(r->format, r->m, r->blocks))
         round_rows(r);
     else
         mm_round(r);
