@@ -113,6 +113,11 @@ static void add_word(const takt_tokenizer *t, takt_span word, takt_ids *ids)
     const size_t count = ids->count;
     size_t at = t->word_limit > 0 && characters(word) > t->word_limit + 1 ? word.length : 0;
     bool is_known = at == 0;
+    const uint32_t whole = is_known ? takt_spans_find(&t->index, word) : UINT32_MAX;
+    if (whole != UINT32_MAX && t->kinds[whole] != TAKT_TOKEN_CONTROL) { /* as most words are */
+        takt_ids_add(ids, (int32_t)whole);
+        return;
+    }
     while (at < word.length && is_known && ids->status == TAKT_OK) {
         int32_t id = 0;
         const size_t length = is_own_mark(t, word, at) ? 0 : longest_at(t, word, at, &id);
