@@ -8,6 +8,9 @@
 
 #include "kernel/block_i8/body.inc"
 
+#define LEFT_TO takt_unit_block_i8_avx512vnni
+#include "kernel/block_i8/left.inc"
+
 #include "kernel/block_i8/amx_spread.inc"
 
 enum { BATCH = 2, SUMS = HEIGHT * TAKT_BLOCKS_PANEL, SUM_BYTES = BATCH * SUMS * 4, ROWS_FEW = 8 };

@@ -7,6 +7,8 @@ enum { DISTANT = 2, MR = 2 };
 
 #include "kernel/block_i8/body.inc"
 
+#include "kernel/block_i8/rows.inc"
+
 static void run(const takt_block_i8 *g)
 {
     run_rows(g);

@@ -5,6 +5,8 @@
 
 #include "kernel/block_i8/body.inc"
 
+#include "kernel/block_i8/rows.inc"
+
 static void run(const takt_block_i8 *g)
 {
     run_rows(g);

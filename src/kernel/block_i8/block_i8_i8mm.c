@@ -14,6 +14,9 @@ enum { DISTANT = 2, MR = 4 };
 
 #include "kernel/block_i8/body.inc"
 
+#define LEFT_TO takt_unit_block_i8_dotprod
+#include "kernel/block_i8/left.inc"
+
 #include "kernel/block_i8/spread.inc"
 
 #include "kernel/block_i8/mm_tile.inc"

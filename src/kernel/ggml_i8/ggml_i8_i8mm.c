@@ -5,13 +5,18 @@
  * in integers; C holds the sums of floats from block to block. One row, and two by super-blocks,
  * are left to sdot, which spreads nothing.
  */
-enum { MR = 4, FEWEST = 3 }; /* rows for which it is worth it to spread */
+#include <arm_neon.h>
 
-#include "kernel/block_i8/arm.inc"
+#include "kernel/block_i8/quantise.h"
+#include "kernel/ggml_i8/rounded.h"
+#include "kernel/ggml_panels/parts.h"
 
-#define TAKES_SIGNED 1
+enum { FEWEST = 3 }; /* rows for which it is worth it to spread */
 
-#include "kernel/ggml_i8/ggml_i8_body.inc"
+#include "kernel/ggml_i8/open_sum.inc"
+
+#define LEFT_TO takt_unit_ggml_i8_dotprod
+#include "kernel/ggml_i8/left.inc"
 
 #include "kernel/ggml_i8/mm_rows.inc"
 

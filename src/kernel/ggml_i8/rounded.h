@@ -44,7 +44,7 @@ static size_t rounded_bytes(takt_ggml_format format, size_t m, size_t blocks)
 }
 
 /* The sums of a row's bytes. */
-static void rounded_sums(const rounded_rows *to, size_t row)
+static inline void rounded_sums(const rounded_rows *to, size_t row)
 {
     const size_t span = to->parts > 0 ? to->k / to->parts : 0;
     const int8_t *q = to->q + row * to->k;
