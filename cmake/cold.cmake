@@ -4,11 +4,12 @@
 # of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
 # Scalar kernels are for processors without vectors and for comparison; -O3 makes them half as large
 # again, and where every processor has NEON they are for comparison only. SVE of 512 bits is rare:
-# -O2 takes a third less code.
+# -O2 takes a third less code. Functions have sections of their own, so that a library leaves out
+# what only tests call; all of a kernel is used.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
-set(for_size backend/cuda grad io lang measure op pass serve shrink stats text/grammar text/jinja
-    train)
+set(for_size api/logic api/text api/train backend/cuda grad io lang measure op pass serve shrink
+    stats text/grammar text/jinja train)
 list(JOIN for_size "|" for_size)
 set(planned api base interp ir logic os plan text)
 list(JOIN planned "|" planned)
@@ -22,6 +23,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   list(JOIN always_vectors "|" always_vectors)
 endif()
 foreach(file IN LISTS takt_sources)
+  if(file MATCHES "\\.c$" AND NOT file MATCHES "/kernel/")
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
+                 $<$<CONFIG:Release>:-ffunction-sections>)
+  endif()
   if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_|text/candidates.c$|text/sampler/)")
     continue()
   elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$")

@@ -1,5 +1,6 @@
 # flags.cmake - how all of Takt is compiled; users of the library inherit nothing of it.
 include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -38,6 +39,11 @@ if(TAKT_NATIVE)
   if(TAKT_HAS_MARCH_NATIVE)
     list(APPEND flags -march=native)
   endif()
+endif()
+# On ARM, GNU ld writes each pointer twice: into the table of relocations and where it belongs.
+check_linker_flag(C -Wl,--no-apply-dynamic-relocs TAKT_HAS_NO_APPLY_RELOCS)
+if(TAKT_HAS_NO_APPLY_RELOCS)
+  list(APPEND takt_link_flags -Wl,--no-apply-dynamic-relocs)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL MinSizeRel)
   list(APPEND flags -ffunction-sections -fdata-sections)

@@ -16,7 +16,7 @@ function(takt_library name output)
   add_library(${name} SHARED $<TARGET_OBJECTS:${name}_objects>)
   takt_flags(${name})
   if(NOT TAKT_INSTRUMENTED) # the program brings the functions of sanitizers
-    target_link_options(${name} PRIVATE -Wl,-z,defs)
+    target_link_options(${name} PRIVATE -Wl,-z,defs $<$<CONFIG:Release>:-Wl,--gc-sections>)
   endif()
   set_target_properties(${name} ${name}_static PROPERTIES OUTPUT_NAME ${output} LINKER_LANGUAGE C)
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
