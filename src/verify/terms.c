@@ -33,22 +33,30 @@ static double total(const pair *part)
     return sum[0] + sum[1];
 }
 
+/* A coefficient of 0 with an infinite factor makes the sum NaN; with `masks` it is left out. Few
+ * sums have one, so that they are computed again. */
+static inline pair term(pair x, pair by, bool masks)
+{
+    return masks ? x * (pair)((mask)(x != 0) & (mask)by) : x * by;
+}
+
+typedef enum care { QUICK, SPARSE, MASKED } care;
+
 static inline double sides(const double *row, const double *below, const double *above,
-                           const double *error, size_t count, bool is_sparse)
+                           const double *error, size_t count, care how)
 {
     pair part[PARTS] = {0}, cost[PARTS] = {0};
     double rest = 0, rest_cost = 0;
     size_t i = 0;
     for (; i + STEP <= count; i += STEP) {
-        if (is_sparse && takt_terms_none(row + i))
+        if (how == SPARSE && takt_terms_none(row + i))
             continue;
         for (size_t k = 0; k < PARTS; k++) {
             const size_t at = i + 2 * k;
             const pair x = load(row + at);
-            const mask is_there = (mask)(x != 0);
             const pair by = choose((mask)(x > 0), load(below + at), load(above + at));
-            part[k] += x * (pair)(is_there & (mask)by);
-            cost[k] += size_of(x) * (pair)(is_there & (mask)load(error + at));
+            part[k] += term(x, by, how == MASKED);
+            cost[k] += term(size_of(x), load(error + at), how == MASKED);
         }
     }
     for (; i < count; i++) {
@@ -61,13 +69,15 @@ static inline double sides(const double *row, const double *below, const double 
 double takt_terms_sides(const double *row, const double *below, const double *above,
                         const double *error, size_t count)
 {
-    return sides(row, below, above, error, count, false);
+    const double sum = sides(row, below, above, error, count, QUICK);
+    return isnan(sum) ? sides(row, below, above, error, count, MASKED) : sum;
 }
 
 double takt_terms_few_sides(const double *row, const double *below, const double *above,
                             const double *error, size_t count)
 {
-    return sides(row, below, above, error, count, true);
+    const double sum = sides(row, below, above, error, count, SPARSE);
+    return isnan(sum) ? sides(row, below, above, error, count, MASKED) : sum;
 }
 
 static inline void store(double *p, pair v)
@@ -85,11 +95,11 @@ double takt_terms_lines_of(const double *restrict row, const takt_terms_lines *l
         for (size_t k = 0; k < PARTS; k++) {
             const size_t at = i + 2 * k;
             const pair x = load(row + at);
-            const mask is_there = (mask)(x != 0), is_below = (mask)(x > 0);
+            const mask is_below = (mask)(x > 0);
             const pair by = choose(is_below, load(l->below_at + at), load(l->above_at + at));
             const pair slope = choose(is_below, load(l->below + at), load(l->above + at));
-            part[k] += x * (pair)(is_there & (mask)by);
-            cost[k] += size_of(x) * (pair)(is_there & (mask)load(l->error + at));
+            part[k] += x * by;
+            cost[k] += size_of(x) * load(l->error + at);
             store(to + at, adds ? load(to + at) + x * slope : x * slope);
         }
     for (; i < count; i++) {
@@ -98,7 +108,8 @@ double takt_terms_lines_of(const double *restrict row, const takt_terms_lines *l
         rest_cost += x == 0 ? 0 : fabs(x) * l->error[i];
         to[i] = adds ? to[i] + x * slope : x * slope;
     }
-    return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+    const double sum = total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
+    return isnan(sum) ? sides(row, l->below_at, l->above_at, l->error, count, MASKED) : sum;
 }
 
 /* Slopes of eight elements, times their coefficients. */
@@ -151,8 +162,8 @@ double takt_terms_planes_of(const double *row, const takt_terms_planes *l, doubl
     return total(part) + rest - (total(cost) + rest_cost) * (1 + 0x1p-20);
 }
 
-double takt_terms_least(const double *row, const double *lo, const double *hi, double own,
-                        size_t count)
+static inline double least(const double *row, const double *lo, const double *hi, double own,
+                           size_t count, bool masks)
 {
     pair part[PARTS] = {0}, size[PARTS] = {0};
     double rest = 0, rest_size = 0;
@@ -162,15 +173,21 @@ double takt_terms_least(const double *row, const double *lo, const double *hi, d
             const size_t at = i + 2 * k;
             const pair x = load(row + at), low = load(lo + at), high = load(hi + at);
             const pair l = size_of(low), h = size_of(high);
-            const mask is_there = (mask)(x != 0);
-            part[k] += x * (pair)(is_there & (mask)choose((mask)(x > 0), low, high));
-            size[k] += size_of(x) * (pair)(is_there & (mask)choose((mask)(l > h), l, h));
+            part[k] += term(x, choose((mask)(x > 0), low, high), masks);
+            size[k] += term(size_of(x), choose((mask)(l > h), l, h), masks);
         }
     for (; i < count; i++) {
         rest += row[i] == 0 ? 0 : row[i] * (row[i] > 0 ? lo[i] : hi[i]);
         rest_size += row[i] == 0 ? 0 : fabs(row[i]) * fmax(fabs(lo[i]), fabs(hi[i]));
     }
     return total(part) + rest - own * (total(size) + rest_size) * (1 + 0x1p-20);
+}
+
+double takt_terms_least(const double *row, const double *lo, const double *hi, double own,
+                        size_t count)
+{
+    const double sum = least(row, lo, hi, own, count, false);
+    return isnan(sum) ? least(row, lo, hi, own, count, true) : sum;
 }
 
 double takt_terms_span(const double *w, const double *lo, const double *hi, size_t count,
