@@ -45,6 +45,24 @@ static takt_status run(const takt_model *m, float value)
     return status;
 }
 
+static size_t refuted;
+
+/* Finds an input near this one that has another greatest output. */
+static takt_status refute(const takt_model *m)
+{
+    float values[] = {0.5F, -0.25F, 0.125F, 0, 0.75F, -0.5F};
+    const takt_tensor_view x = {
+        .data = values, .dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .strides = {3, 1}};
+    takt_verify_summary said = {0};
+    const takt_status status = takt_model_verify(
+        m, &(takt_verify_options){.input = &x, .eps = 1, .threads = 1, .timeout_s = 1000},
+        TAKT_FORMAT_TEXT, drop, NULL, &said);
+    /* Without memory for bounds it is unknown. */
+    EXPECT(said.verdict != TAKT_PROOF_FOUND, "proved what is false");
+    refuted += status == TAKT_OK && said.verdict == TAKT_PROOF_REFUTED;
+    return status;
+}
+
 static takt_status use(takt_ctx *ctx, int what)
 {
     takt_model *m = NULL, *ref = NULL;
@@ -62,6 +80,8 @@ static takt_status use(takt_ctx *ctx, int what)
             &(takt_verify_options){
                 .property = "tests/corpus/vnnlib/good_six", .threads = 1, .timeout_s = 1000},
             TAKT_FORMAT_TEXT, drop, NULL, NULL);
+    else if (status == TAKT_OK && what == 4)
+        status = refute(m);
     else if (status == TAKT_OK)
         status = takt_model_diff(ref, m, NULL, TAKT_FORMAT_TEXT, drop, NULL);
     takt_model_destroy(m);
@@ -84,10 +104,11 @@ static takt_status scenario(takt_inject *inject, void *user)
 
 static void sweeps(void)
 {
-    for (int what = 0; what < 4; what++) {
+    for (int what = 0; what < 5; what++) {
         const takt_sweep_report r = takt_sweep_some(scenario, &what, TAKT_INJECT_MEMORY, 400);
         EXPECT(r.is_good, "%d: %s", what, r.message);
     }
+    EXPECT(refuted > 0, "no input was found");
 }
 
 TEST_MAIN(sweeps)
