@@ -5,8 +5,9 @@ the trained models of installed packages (wide_files.py); or with --models the f
 (.onnx, or .hollow as hollow.py writes them). Each engine has
 a process of its own for a row, and they take turns. Columns: both times, the ratio with its
 interval, the verdict, the time to make a session and the memory of both; for a row behind, the
-kind of step that loses most. Rows within 1.3 are measured against OpenVINO too, where it is
-installed. What cannot be imported, exported or loaded is named and counted.
+kind of step that loses most. Rows within 1.3 are measured against OpenVINO, ncnn (translated by
+pnnx) and torch.compile, too, where those are installed. What cannot be imported, exported or
+loaded is named and counted.
 
     python3 bench/peers/wide.py [--quick] [--limit S] [--only NAME,..] [--group G,..]
                                 [--threads N,..] [--models DIR] [--write DIR] [--list] [--out DIR]

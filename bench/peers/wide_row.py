@@ -15,8 +15,11 @@ from wide_table import kind_of
 
 RUNNER = os.path.join(engines.HERE, "run_session.py")
 FOLDER = os.path.join(engines.OUT, "wide")
-OPENVINO = os.path.join(engines.HERE, "run_openvino_session.py")
-NEAR = 1.3  # rows beyond are not measured against OpenVINO
+# What rows within NEAR are measured against, too, where all modules are installed.
+OTHERS = {"openvino": ("run_openvino_session.py", ("openvino",)),
+          "ncnn": ("run_ncnn_session.py", ("ncnn", "pnnx")),
+          "torch.compile": ("run_compiled.py", ("torch",))}
+NEAR = 1.3
 TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
 LEVELS = 2e-2  # where levels of 8 bits are found in every run: the last bit of a float moves some
 
@@ -78,9 +81,9 @@ class Wide:
         self.log = open(os.path.join(FOLDER, "engines.log"), "wb")  # pylint: disable=R1732
         self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
                         for name in ("takt", "onnxruntime")]
-        self.openvino = [self.engines[0],
-                         engines.Engine("openvino", OPENVINO, "openvino", "Python", [])] \
-            if engines.has("openvino") else None
+        self.others = [name for name, (_, modules) in OTHERS.items()
+                       if all(map(engines.has, modules))]
+        self.seen = {}
 
     def start(self, row, path, threads, pair=None):
         """A new process for each engine, what it took to load, and the answers' difference."""
@@ -137,25 +140,36 @@ class Wide:
             out[f"plan_ms_{name}"], out[f"memory_{name}"] = of["plan_ms"], of["memory"]
         if out["verdict"] == "slower":
             out["loses"] = self.loser(path, threads)
-        if self.openvino and 1 / NEAR <= out["ratio"] <= NEAR:
-            out["openvino"] = self.beside_openvino(row, path, threads)
+        if 1 / NEAR <= out["ratio"] <= NEAR:
+            for name in self.others:
+                if name != "torch.compile" or row.group not in ("packages", "files"):
+                    out[name] = self.against(name, row, path, threads)
         return out
 
-    def beside_openvino(self, row, path, threads):
+    def against(self, name, row, path, threads):
         """Its time, and the ratio to Takt's in the same rounds; or why there is none."""
+        runner, modules = OTHERS[name]
+        library = row.name if name == "torch.compile" else modules[0]
+        other = engines.Engine(name, os.path.join(engines.HERE, runner), library, "Python", [])
         try:
-            found, _, error = self.start(row, path, threads, self.openvino)
+            found, _, error = self.start(row, path, threads, [self.engines[0], other])
         except Failed as problem:
             return {"problem": str(problem)[:160]}
         try:
+            is_same = name != "torch.compile" or row.entry  # else the weights are drawn again
+            if is_same and error > tolerance(path):
+                return {"problem": f"{name}: answers differ by {error:.1e}"}
             blocks = self.rounds(found)
+        except Failed as problem:
+            return {"problem": str(problem)[:160]}
         finally:
             for process in found.values():
                 process.close()
-        ratios = sorted(b / a for a, b in zip(blocks["takt"], blocks["openvino"]))
-        return {"us": sorted(blocks["openvino"])[len(ratios) // 2],
+        self.seen[name] = other.version
+        ratios = sorted(b / a for a, b in zip(blocks["takt"], blocks[name]))
+        return {"us": sorted(blocks[name])[len(ratios) // 2],
                 "ratio": ratios[len(ratios) // 2], "error": error,
-                **self.statistics.compare(blocks["takt"], blocks["openvino"])}
+                **self.statistics.compare(blocks["takt"], blocks[name])}
 
     def loser(self, path, threads):
         """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
@@ -171,7 +185,7 @@ class Wide:
         return loser(steps, json.loads(other.stdout))
 
     def versions(self):
-        return {e.name: e.version for e in self.engines + (self.openvino or [])[1:] if e.version}
+        return {**{e.name: e.version for e in self.engines if e.version}, **self.seen}
 
     def close(self):
         self.log.close()
@@ -199,8 +213,9 @@ def line(out):
             f"MB {out['memory_takt'] / 1e6:.0f}/{out['memory_onnxruntime'] / 1e6:.0f}")
     if not out["agree"]:
         text += f"  answers differ by {out['error']:.1e}"
-    if "ratio" in out.get("openvino", {}):
-        text += f"  openvino {out['openvino']['ratio']:.2f} {out['openvino']['verdict']}"
+    for name in OTHERS:
+        if "ratio" in out.get(name, {}):
+            text += f"  {name} {out[name]['ratio']:.2f} {out[name]['verdict']}"
     lost = out.get("loses")
     if lost and "kind" in lost:
         text += (f"  {lost['kind']} {lost['takt_us']:.0f} against {lost['onnxruntime_us']:.0f} us:"

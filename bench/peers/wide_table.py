@@ -13,6 +13,9 @@ KINDS = [("transposed convolution", "convtranspose|deconv"), ("convolution", "co
          ("softmax", "softmax"), ("reduction", "reduce"),
          ("moving", "transpose|concat|split|slice|gather|reshape|pad|move|copy|expand|reorder")]
 
+# Peers of the rows within 1.3, as wide_row.py has them, and how they are written.
+OTHERS = {"openvino": "OpenVINO", "ncnn": "ncnn", "torch.compile": "torch.compile"}
+
 
 def kind_of(name):
     name = name.lower()
@@ -44,11 +47,16 @@ def summary(result):
                      f"{mean([r['ratio'] for r in rows]):.2f}, least "
                      f"{min(r['ratio'] for r in rows):.2f}; made ready sooner {plan}, less memory "
                      f"{memory}")
-        others = [r["openvino"] for r in rows if "ratio" in r.get("openvino", {})]
-        if others:
-            behind = sum(b["verdict"] == "slower" for b in others)
-            lines.append(f"{count}T against OpenVINO: {len(others)} rows, {behind} slower; "
-                         f"geometric mean {mean([b['ratio'] for b in others]):.2f}")
+        for key, name in OTHERS.items():
+            others = [r[key] for r in rows if "ratio" in r.get(key, {})]
+            if others:
+                behind = sum(b["verdict"] == "slower" for b in others)
+                lines.append(f"{count}T against {name}: {len(others)} rows, {behind} slower; "
+                             f"geometric mean {mean([b['ratio'] for b in others]):.2f}")
+        behind = sum(any(of.get("verdict") == "slower" for of in
+                         (r, *(r.get(key, {}) for key in OTHERS))) for r in rows)
+        lines.append(f"{count}T: behind the best peer on {behind} of {len(rows)} rows, "
+                     f"{100 - 100 * behind / len(rows):.1f} % are not")
     for key, text in (("left_out", "left out, the time was over"), ("failed", "failed"),
                       ("absent", "packages with models are not installed")):
         if result.get(key):
@@ -67,9 +75,9 @@ def _lost(row):
             f"(`{lost['step']}`)")
 
 
-def _openvino(row):
-    others = row.get("openvino", {})
-    return f"{others['ratio']:.2f} {others['verdict']}" if "ratio" in others else ""
+def _others(row):
+    told = (row.get(key, {}) for key in OTHERS)
+    return " | ".join(f"{o['ratio']:.2f} {o['verdict']}" if "ratio" in o else "" for o in told)
 
 
 def markdown(result):
@@ -78,11 +86,12 @@ def markdown(result):
              f"Made {result['made']} at {result.get('commit') or 'an unknown commit'}"
              f"{', quick' if result['quick'] else ''}; {versions}. Times in "
              "microseconds, ratio = onnxruntime / Takt; made = milliseconds to read and plan; MB = "
-             "peak memory of the process beyond an empty one; OpenVINO = its time / Takt's, rows "
-             "within 1.3, where it is installed. Written by `make peers ROWS=wide`.",
+             "peak memory of the process beyond an empty one; OpenVINO, ncnn, torch.compile = "
+             "their time / Takt's, rows within 1.3, where they are installed and can have the "
+             "model. Written by `make peers ROWS=wide`.",
              "", "| row | threads | Takt | onnxruntime | ratio | interval | verdict | made | of "
-             "onnxruntime | MB | of onnxruntime | OpenVINO | what loses |",
-             "|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
+             f"onnxruntime | MB | of onnxruntime | {' | '.join(OTHERS.values())} | what loses |",
+             "|---" * (12 + len(OTHERS)) + "|"]
     for r in result["rows"]:
         low, high = r["interval"] or (math.nan, math.nan)
         lines.append(
@@ -90,11 +99,11 @@ def markdown(result):
             f"{r['ratio']:.2f} | {low:.2f}–{high:.2f} | {r['verdict']}"
             f"{'' if r['agree'] else ', answers differ'} | {r['plan_ms_takt']:.0f} | "
             f"{r['plan_ms_onnxruntime']:.0f} | {r['memory_takt'] / 1e6:.0f} | "
-            f"{r['memory_onnxruntime'] / 1e6:.0f} | {_openvino(r)} | {_lost(r)} |")
+            f"{r['memory_onnxruntime'] / 1e6:.0f} | {_others(r)} | {_lost(r)} |")
     older = sorted({r["commit"] for r in result["rows"] if r.get("commit")})
     for name in older:
         which = sorted({r["row"] for r in result["rows"] if r.get("commit") == name})
         lines[2] += f"\n{len(which)} architectures were measured at {name}"
     for name, why in result["failed"]:
-        lines.append(f"| {name} | | | | | | {why} | | | | | | |")
+        lines.append(f"| {name} | | | | | | {why} |{' |' * (5 + len(OTHERS))}")
     return "\n".join(lines) + "\n"

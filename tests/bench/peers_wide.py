@@ -57,7 +57,14 @@ assert "against OpenVINO" not in text, text
 result["rows"][1]["openvino"] = {"us": 12.5, "ratio": 1.25, "error": 0, "verdict": "faster"}
 text = wide_table.markdown(result)
 assert "1T against OpenVINO: 1 rows, 0 slower; geometric mean 1.25" in text, text
-assert "| 1.25 faster | convolution" in text, text
+assert "| 1.25 faster |  |  | convolution" in text, text
+assert "1T: behind the best peer on 1 of 2 rows, 50.0 % are not" in text, text
+result["rows"][0]["ncnn"] = {"us": 8, "ratio": 0.8, "error": 0, "verdict": "slower"}
+text = wide_table.markdown(result)
+assert "1T against ncnn: 1 rows, 1 slower; geometric mean 0.80" in text, text
+assert "1T: behind the best peer on 2 of 2 rows" in text, text
+columns = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+assert columns == {16}, columns
 
 
 def wide(*flags, python=sys.executable):
