@@ -92,6 +92,10 @@ static void joined(void)
          "layout=nhwc) * r)\n return h |> depthwise(3, stride=2, layout=nhwc) |> sigmoid() |> "
          "conv(9, 1, layout=nhwc) }",
          {1, 0}},
+        /* a function of one value behind bias and relu, on both sides */
+        {"model m(x: f32[1, 8, 61, 67]) { return x |> conv(72, 1) |> hard_swish() |> "
+         "depthwise(3, stride=2, act=relu) |> tanh() |> conv(2, 1) }",
+         {1, 0}},
         {"model m(x: f32[1, 64, 64, 6], r: f32[1, 64, 64, 70]) { h = relu(conv(x, 70, 1, "
          "layout=nhwc) + r)\n return relu(depthwise(h, 3, layout=nhwc) + r) |> "
          "conv(9, 1, layout=nhwc) }",

@@ -247,6 +247,9 @@ static void chains(void)
          300, true},
         {"model m(x: f32[1, 8, 9, 9]) { return depthwise(x, 3, stride=2) |> sigmoid() }", 300,
          true},
+        {"model m(x: f32[1, 32, 13, 14], r: f32[1, 36, 13, 14]) { return conv(x, 36, 3) |> "
+         "hard_swish() |> conv(36, 3) |> add(r) |> relu() |> tanh() }",
+         300, true},
         {"model m(x: f32[2, 3, 12, 12]) { h = x |> conv(16, 3, act=relu) |> max_pool(2, stride=2)\n"
          " return concat(conv(h, 9, 1), avg_pool(h, 3, pad=1), axis=1) }",
          400, true},

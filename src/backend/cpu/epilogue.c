@@ -58,6 +58,16 @@ static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_progr
     return true;
 }
 
+/* A function of the value alone, as the last instruction. */
+static bool match_last(takt_cpu_epilogue *e, const takt_map_instr *code)
+{
+    if (code->fn == NULL || code->src_count != 1 || code->src[0].source == TAKT_MAP_VIEW ||
+        code->narrows || code->can_fault || !code->is_final)
+        return false;
+    e->last = code->fn;
+    return true;
+}
+
 takt_status takt_epilogue_inner(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
 {
     *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
@@ -67,7 +77,8 @@ takt_status takt_epilogue_inner(takt_planner *p, size_t columns, takt_cpu_epilog
         TAKT_TRY(takt_map_compile(p, group->nodes + 1, group->count - 1, group->nodes[0], &m));
         bool simple = true;
         for (size_t i = 0; i < m->code_count && simple; i++)
-            simple = match(e, &p->graph->nodes[group->nodes[i + 1]], m, &m->code[i]);
+            simple = match(e, &p->graph->nodes[group->nodes[i + 1]], m, &m->code[i]) ||
+                     (i + 1 == m->code_count && match_last(e, &m->code[i]));
         if (!simple) {
             *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
             e->program = m;
@@ -105,6 +116,20 @@ static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, siz
         }
 }
 
+static void last_tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
+                      size_t cols)
+{
+    static const unsigned char is_scalar[1] = {0};
+    const takt_epilogue_run *run = user;
+    const size_t runs = ld == cols ? 1 : rows, length = ld == cols ? rows * cols : cols;
+    (void)row;
+    (void)col;
+    for (size_t r = 0; r < runs; r++) {
+        const void *src[1] = {tile + r * ld};
+        run->epilogue->last(tile + r * ld, src, is_scalar, length, NULL);
+    }
+}
+
 bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
 {
     const takt_cpu_epilogue *e = run->epilogue;
@@ -121,7 +146,11 @@ bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
                         run->row * e->columns + run->column;
         out->residual_stride = e->columns;
     }
-    return e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE;
+    if (e->last != NULL) {
+        out->tail = last_tail;
+        out->user = run;
+    }
+    return e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE || e->last != NULL;
 }
 
 void takt_epilogue_finish(takt_epilogue_run *run, const takt_conv_block *block)

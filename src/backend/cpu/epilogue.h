@@ -1,7 +1,8 @@
 /* epilogue.h - what follows a product or convolution inside its step.
  *
  * The result is seen as rows of `columns` elements. The common forms (bias, residual, relu) run in
- * the kernel's registers; everything else is a tile program run on each finished hot tile.
+ * the kernel's registers, and a function of one value after them is called once for a hot tile;
+ * everything else is a tile program run on it.
  */
 #ifndef TAKT_BACKEND_CPU_EPILOGUE_H
 #define TAKT_BACKEND_CPU_EPILOGUE_H
@@ -14,6 +15,7 @@ typedef struct takt_cpu_epilogue {
     int bias, residual; /* indices into step->in, or -1 */
     bool residual_last;
     takt_gemm_act act;
+    takt_map_fn *last; /* hard_swish or another function of one value, after all of that; or NULL */
     const takt_map_program *program; /* NULL: the fields above say everything */
     size_t columns;
 } takt_cpu_epilogue;

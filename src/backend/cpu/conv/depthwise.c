@@ -139,6 +139,8 @@ void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task
         .y = d->y, .ld = width, .rows = d->lines * across, .columns = width};
     if (ends && !is_known)
         takt_conv_finish(&e, &block);
+    else if (ends && e.tail != NULL)
+        e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
     const takt_conv_rounded result = {d->y, block.rows, width, row * across, 0, width};
     if (rounds)
         takt_conv_round(&f->memory, s, t, &result);

@@ -13,7 +13,8 @@ typedef takt_epilogue_f32 epilogue;
 
 void takt_conv_finish(const takt_epilogue_f32 *e, const takt_conv_block *b)
 {
-    for (size_t r = 0; r < b->rows; r++)
+    const bool is_tail = e->bias == NULL && e->residual == NULL && e->act == TAKT_GEMM_ACT_NONE;
+    for (size_t r = 0; r < b->rows && !is_tail; r++)
         finish_row(e, b->y + r * b->ld, b->row + r, 0, b->columns);
     if (e->tail != NULL)
         e->tail(e->user, b->y, b->ld, b->row, 0, b->rows, b->columns);

@@ -239,6 +239,8 @@ static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, si
         .y = c->y, .ld = o->cout, .rows = c->lines * o->out[2], .columns = o->cout};
     if (ends && !is_known)
         takt_conv_finish(&e, &block);
+    else if (ends && e.tail != NULL)
+        e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
 }
 
 static float *packed(const facts *f, const takt_task *t)

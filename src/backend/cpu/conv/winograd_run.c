@@ -152,6 +152,8 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
                            .bias = is_known ? e.bias : NULL,
                            .limit = f->end.limit,
                            .relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU};
+    const takt_epilogue_f32 rest =
+        is_known ? (takt_epilogue_f32){.tail = e.tail, .user = e.user} : e;
     for (size_t i = 0; i < count; i++) {
         const tile p = locate(f, first + i);
         const size_t position = p.sample * c->positions + p.row * c->out[2] + p.column;
@@ -161,8 +163,8 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
         w.rows = c->out[1] - p.row < OUT ? c->out[1] - p.row : OUT;
         w.cols = c->out[2] - p.column < OUT ? c->out[2] - p.column : OUT;
         f->transform(&w);
-        if (ends && !is_known)
-            finish(c, &e, &w, position);
+        if (ends && (!is_known || rest.tail != NULL))
+            finish(c, &rest, &w, position);
     }
 }
 
