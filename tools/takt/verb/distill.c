@@ -12,6 +12,7 @@ static bool count_samples(tool_training *g)
     g->batch_size = g->batch_size < g->samples ? g->batch_size : g->samples;
     g->steps_per_epoch = (g->samples + g->batch_size - 1) / g->batch_size;
     g->epochs = tool_number_of(g->t, TAKT_F_EPOCHS, 1);
+    g->steps = g->steps_per_epoch * g->epochs;
     g->seed = tool_number_of(g->t, TAKT_F_SEED, 0);
     g->best = INFINITY;
     return true;
@@ -41,7 +42,7 @@ static int train(tool_training *g, takt_model *student, const takt_distill_optio
     code = TAKT_EXIT_USAGE;
     if (tool_train_flags_init(g->t, &f)) {
         f.options.plan = &request.options;
-        f.options.steps = g->steps_per_epoch * g->epochs;
+        f.options.steps = g->steps;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK && tool_log_open(g, 0, &code)) {
             code = tool_train_loop(g);
