@@ -194,7 +194,8 @@ typedef struct takt_prune_summary {
 /** Zero in any field means the default, so `{0}` is always valid, but for the amount. */
 typedef struct takt_prune_options {
     size_t size;           /**< sizeof(takt_prune_options), or 0 */
-    double amount;         /**< 0.3: this part of the channels of every group, rounded down */
+    double amount;         /**< 0.3: this part of the channels of every group, rounded down, then
+                              to `multiple` */
     const char *criterion; /**< what goes first: "magnitude" (default) of all weights of a channel,
                                 "bn", the scale of its batch normalisation, where it has one, or
                               "taylor", what the loss would change by on `data` */
@@ -209,6 +210,12 @@ typedef struct takt_prune_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_prune_summary *summary; /**< receives what was done; may be NULL */
+    /** What is left of a group of at least four times this number is a multiple of it, because
+     * kernels compute that many channels at once; default 4, 1: any number. */
+    int64_t multiple;
+    /** `amount` of all channels, those that are worth least compared with the mean of their group;
+     * each group keeps a tenth. */
+    bool is_global;
 } takt_prune_options;
 
 /**

@@ -67,66 +67,6 @@ static takt_status find_groups(takt_pruning *p)
     return p->importance != NULL && p->is_gone != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* ---- choosing ---- */
-
-/* Elements of a group's axes: from the first of its first axis to the last of its last. */
-static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t *first,
-                 uint32_t *end)
-{
-    const takt_group_axis *a = &p->sets.axes[group->axis];
-    const takt_group_axis *b = &p->sets.axes[group->axis + group->axes - 1];
-    *first = a->first;
-    *end = b->first + b->count;
-}
-
-/* The least valuable set that may be removed; UINT32_MAX: there is none. */
-static uint32_t least(takt_pruning *p, uint32_t first, uint32_t end)
-{
-    uint32_t best = UINT32_MAX;
-    for (uint32_t e = first; e < end; e++)
-        if (p->sets.parent[e] == e && !p->sets.blocked[e] && !p->is_gone[e] &&
-            (best == UINT32_MAX || p->importance[e] < p->importance[best]))
-            best = e;
-    return best;
-}
-
-static takt_status choose(takt_pruning *p)
-{
-    size_t gone = 0;
-    for (size_t i = 0; i < p->group_count; i++) {
-        takt_prune_group *group = &p->groups[i];
-        uint32_t first, end;
-        span(p, group, &first, &end);
-        for (uint32_t e = first; e < end; e++)
-            group->units += p->sets.parent[e] == e;
-        p->summary.channels_before += group->units;
-        if (p->o.keeps != NULL && p->o.keeps(p->o.keeps_user, group->name))
-            continue;
-        const size_t wanted = (size_t)(p->o.amount * (double)group->units);
-        if (wanted >= group->units && group->units > 0)
-            return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
-                             "%s would lose its last channel of %zu", group->name, group->units);
-        while (group->gone < wanted) {
-            const uint32_t worst = least(p, first, end);
-            if (worst == UINT32_MAX)
-                break;
-            p->is_gone[worst] = true;
-            group->gone++;
-        }
-        gone += group->gone;
-    }
-    p->summary.groups = p->group_count;
-    p->summary.channels_after = p->summary.channels_before - gone;
-    if (gone > 0)
-        return TAKT_OK;
-    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no channel can go: %s",
-              p->group_count == 0 ? "the model has no layer with weights"
-                                  : "every one reaches an input or output, is to be kept, or the "
-                                    "amount is too small");
-    return takt_fail_hint(p->ctx, "`takt prune` takes away amount times the channels of a group, "
-                                  "rounded down");
-}
-
 /* ---- figures ---- */
 
 static takt_status count_macs(const takt_model *m, const char *sizes, double *macs)
@@ -186,7 +126,7 @@ static takt_status work(takt_pruning *p, takt_model **out)
     } else {
         TAKT_TRY(find_groups(p));
         TAKT_TRY(takt_prune_judge(p));
-        TAKT_TRY(choose(p));
+        TAKT_TRY(takt_prune_choose(p));
         TAKT_TRY(takt_prune_build(p));
     }
     takt_graph *g = p->pruned;

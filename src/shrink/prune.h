@@ -35,6 +35,8 @@ const takt_tensor *takt_prune_value(const takt_pruning *p, takt_id id);
 TAKT_MUST_USE takt_status takt_prune_judge(takt_pruning *p);
 /* The same by gradients on the data. */
 TAKT_MUST_USE takt_status takt_prune_taylor(takt_pruning *p);
+/* Marks the sets that go, by their value. */
+TAKT_MUST_USE takt_status takt_prune_choose(takt_pruning *p);
 /* Makes `pruned` without the removed channels. */
 TAKT_MUST_USE takt_status takt_prune_build(takt_pruning *p);
 /* Sets the smallest weights to zero instead: makes `pruned`, and counts them. */

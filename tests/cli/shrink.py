@@ -157,6 +157,14 @@ scores = [parsed("eval", path(f"{name}.taktp"), "--data", "examples/spirals.csv"
           for name in ("cut", "tuned")]
 right = [score["metrics"][0]["value"] for score in scores]
 expect(right[1] > right[0] + 0.05, f"finetuning: {scores}")
+succeeds("distill", "--teacher", arms, "--student", "examples/spirals.takt", "--data",
+         "examples/spirals.csv", "--epochs", "30", "--lr", "1e-2", "-o", path("taught.taktp"))
+taught = parsed("eval", path("taught.taktp"), "--data", "examples/spirals.csv", "--json")
+expect(taught["metrics"][0]["value"] > 0.9, f"a student that learnt nothing: {taught}")
+report = parsed("prune", "examples/cnn.takt", "--amount", "0.3", "--json", "--multiple", "1")
+expect([row["after"] for row in report["rows"]][:2] == [6, 12], f"--multiple 1: {report}")
+report = parsed("prune", "examples/cnn.takt", "--amount", "0.3", "--global", "--json")
+expect(report["channels_after"] < report["channels_before"], f"--global: {report}")
 run = takt("prune", arms, "--finetune", path("nothing.csv"), "-o", path("never.taktp"))
 expect(run.returncode == 1 and "nothing.csv" in run.stderr and not is_written(path("never.taktp")),
        f"finetuning on nothing: {run.returncode}, {run.stderr}")

@@ -162,6 +162,60 @@ static void by_scale(void)
     takt_model_destroy(m);
 }
 
+/* What is left of 32 channels is a multiple of four, the nearest one, unless told otherwise. */
+static void multiples(void)
+{
+    static const struct {
+        double amount;
+        int64_t multiple;
+        uint64_t left;
+    } rows[] = {{0.3, 0, 24}, {0.3, 1, 23}, {0.3, 8, 24},  {0.1, 0, 28},
+                {0.99, 0, 4}, {0.99, 1, 1}, {0.3, 16, 23}, {0.3, INT64_MAX, 23}};
+    takt_model *m = load(ctx,
+                         "model m(x: f32[1, 3, 4, 4]) seed=1 { h = conv(x, 32, act=relu)\n"
+                         "return dense(flatten(h), 2) }\n",
+                         false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        takt_prune_summary s = {0};
+        takt_model *small = prune(
+            m, (takt_prune_options){.amount = rows[i].amount, .multiple = rows[i].multiple}, &s);
+        EXPECT(s.channels_after == rows[i].left + 2, "%g by %lld: %llu channels", rows[i].amount,
+               (long long)rows[i].multiple, (unsigned long long)s.channels_after);
+        takt_model_destroy(small);
+    }
+    takt_model_destroy(m);
+}
+
+/* Eight channels of the first layer are worth little compared with the other two, those of the
+ * second nearly the same: the first loses all eight. */
+static void competing(void)
+{
+    char text[1024] = "model m(x: f32[2, 1]) {\n"
+                      "  a = constant(f32[1, 10], [1, 90, 1, 80, 2, 2, 1, 2, 1, 2])\n"
+                      "  b = constant(f32[10, 10], [";
+    for (int i = 0; i < 100; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i > 0 ? ", " : "",
+                 (i / 10 == 1 || i / 10 == 3 ? 500 : 1) + i * 7 % 3);
+    strcat(text, "])\n  c = constant(f32[10, 2], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, "
+                 "1, 2, 1, 2])\n  return relu(relu(x @ a) @ b) @ c\n}\n");
+    takt_model *m = load(ctx, text, false);
+    takt_prune_summary each = {0}, all = {0}, most = {0};
+    takt_model *made[] = {
+        prune(m, (takt_prune_options){.amount = 0.4, .criterion = "magnitude"}, &each),
+        prune(m, (takt_prune_options){.amount = 0.4, .is_global = true}, &all),
+        prune(m, (takt_prune_options){.amount = 0.99, .is_global = true}, &most)};
+    EXPECT(each.channels_before == 22 && each.channels_after == 14 && all.channels_after == 14,
+           "%llu, %llu and %llu channels", (unsigned long long)each.channels_before,
+           (unsigned long long)each.channels_after, (unsigned long long)all.channels_after);
+    EXPECT(each.parameters_after == 6 + 36 + 12, "%llu", (unsigned long long)each.parameters_after);
+    EXPECT(all.parameters_after == 2 + 20 + 20, "%llu", (unsigned long long)all.parameters_after);
+    EXPECT(most.channels_after == 2 + 2 + 2, "%llu are left",
+           (unsigned long long)most.channels_after);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        takt_model_destroy(made[i]);
+    takt_model_destroy(m);
+}
+
 static void prune_fails(const takt_model *m, takt_prune_options o, int id, const char *words)
 {
     takt_model *small = NULL;
@@ -325,4 +379,5 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, dead_channels, surgery, by_scale, nothing_to_prune, factors, distil, sweep, end)
+TEST_MAIN(begin, dead_channels, surgery, by_scale, multiples, competing, nothing_to_prune, factors,
+          distil, sweep, end)

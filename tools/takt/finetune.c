@@ -28,6 +28,7 @@ static int train(takt_tool *t, const char *from, const char *to)
     tool_command_add(&c, "--data=%s", tool_text_of(t, TAKT_F_FINETUNE));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         add_flag(t, &c, flags[i]);
+    tool_command_add(&c, "--schedule=cosine"); /* few epochs: a rate that stays loses a point */
     tool_command_add(&c, "--quiet");
     tool_command_add(&c, "--output=%s", to);
     const int code = tool_spawn(&c, NULL, &err);

@@ -90,9 +90,9 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
     if (code == TAKT_EXIT_OK && p.report.length > 0)
         (void)tool_to_screen(t, p.report.at, p.report.length);
     if (code == TAKT_EXIT_OK) {
-        snprintf(command, sizeof command, "takt prune %s --amount %g --criterion %s%s",
+        snprintf(command, sizeof command, "takt prune %s --amount %g%s --criterion %s%s",
                  o->unstructured ? "--unstructured" : "--structured channels", p.amount,
-                 o->criterion != NULL ? o->criterion : "magnitude",
+                 o->is_global ? " --global" : "", o->criterion != NULL ? o->criterion : "magnitude",
                  tool_text_of(t, TAKT_F_FINETUNE) != NULL ? " --finetune" : "");
         code = tool_shrink_save(t, p.small, command, reads, 2);
     }
@@ -111,6 +111,8 @@ static int with_model(takt_tool *t, const takt_model *model)
                             .criterion = tool_text_of(t, TAKT_F_CRITERION),
                             .unstructured = tool_on(t, TAKT_F_UNSTRUCTURED),
                             .keeps = tool_keeps,
+                            .multiple = (int64_t)tool_number_of(t, TAKT_F_MULTIPLE, 0),
+                            .is_global = tool_on(t, TAKT_F_GLOBAL),
                             .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0)};
     if (structured != NULL && (strcmp(structured, "channels") != 0 || o.unstructured))
         return tool_usage_error(t, 1003, "write --structured channels, or --unstructured",
@@ -158,12 +160,12 @@ const takt_verb takt_verb_prune = {
     .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED,
                                     TAKT_F_AMOUNT, TAKT_F_CRITERION, TAKT_F_SCORED, TAKT_F_FINETUNE,
                                     TAKT_F_EPOCHS, TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_MODEL,          TAKT_F_SELECT,     TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
-              TAKT_F_MODEL_FILE,     TAKT_F_STRUCTURED, TAKT_F_UNSTRUCTURED, TAKT_F_AMOUNT,
-              TAKT_F_CRITERION,      TAKT_F_KEEP,       TAKT_F_SCORED,       TAKT_F_SAMPLES,
-              TAKT_F_LABEL,          TAKT_F_WINDOW,     TAKT_F_SCALE,        TAKT_F_DIM,
-              TAKT_F_SHAPE,          TAKT_F_THREADS,    TAKT_F_FINETUNE,     TAKT_F_ROUNDS,
-              TAKT_F_PRUNE_SCHEDULE, TAKT_F_EPOCHS,     TAKT_F_LR,           TAKT_F_TRAIN_BATCH,
-              TAKT_F_SEED,           TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,      TAKT_F_SELECT,      TAKT_F_WEIGHTS,        TAKT_F_ALLOW_LINKS,
+              TAKT_F_MODEL_FILE, TAKT_F_STRUCTURED,  TAKT_F_UNSTRUCTURED,   TAKT_F_AMOUNT,
+              TAKT_F_GLOBAL,     TAKT_F_MULTIPLE,    TAKT_F_CRITERION,      TAKT_F_KEEP,
+              TAKT_F_SCORED,     TAKT_F_SAMPLES,     TAKT_F_LABEL,          TAKT_F_WINDOW,
+              TAKT_F_SCALE,      TAKT_F_DIM,         TAKT_F_SHAPE,          TAKT_F_THREADS,
+              TAKT_F_FINETUNE,   TAKT_F_ROUNDS,      TAKT_F_PRUNE_SCHEDULE, TAKT_F_EPOCHS,
+              TAKT_F_LR,         TAKT_F_TRAIN_BATCH, TAKT_F_SEED,           TAKT_FLAG_IDS},
     .run = run,
 };

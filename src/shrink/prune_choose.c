@@ -1,0 +1,175 @@
+/* prune_choose.c - which channels go: a part of every group, or the least valuable of all. */
+#include <math.h>
+
+#include "base/error.h"
+#include "base/sort.h"
+#include "shrink/prune.h"
+
+enum {
+    MULTIPLE = 4,     /* f32 in the narrowest vector */
+    ROUNDED_FROM = 4, /* multiples that a group must have before its number is rounded */
+};
+
+/* A set that may go, among those of all groups. */
+typedef struct candidate {
+    double value; /* its importance over the mean of its group */
+    uint32_t group;
+} candidate;
+
+/* Elements of a group's axes: from the first of its first axis to the last of its last. */
+static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t *first,
+                 uint32_t *end)
+{
+    const takt_group_axis *a = &p->sets.axes[group->axis];
+    const takt_group_axis *b = &p->sets.axes[group->axis + group->axes - 1];
+    *first = a->first;
+    *end = b->first + b->count;
+}
+
+static bool may_go(const takt_pruning *p, uint32_t e)
+{
+    return p->sets.parent[e] == e && !p->sets.blocked[e] && !p->is_gone[e];
+}
+
+static bool is_kept(const takt_pruning *p, const takt_prune_group *group)
+{
+    return p->o.keeps != NULL && p->o.keeps(p->o.keeps_user, group->name);
+}
+
+/* The least valuable set that may be removed; UINT32_MAX: there is none. */
+static uint32_t least(const takt_pruning *p, uint32_t first, uint32_t end)
+{
+    uint32_t best = UINT32_MAX;
+    for (uint32_t e = first; e < end; e++)
+        if (may_go(p, e) && (best == UINT32_MAX || p->importance[e] < p->importance[best]))
+            best = e;
+    return best;
+}
+
+/* ---- how many of each group ---- */
+
+/* What is left is a multiple of a vector's elements, the nearest one: 23 channels take longer than
+ * 24, often longer than 32. Small groups lose too much by it. */
+static size_t rounded(const takt_pruning *p, size_t units, size_t wanted)
+{
+    const size_t by = p->o.multiple > 0 ? (size_t)p->o.multiple : MULTIPLE;
+    if (units / ROUNDED_FROM < by || wanted == 0)
+        return wanted;
+    const size_t left = (units - wanted + by / 2) / by * by;
+    return left == 0 ? units - by : left < units ? units - left : 0;
+}
+
+/* By value, then in the order of the graph. */
+static bool is_before(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return x->value != y->value ? x->value < y->value : x < y;
+}
+
+/* Sets of a group that may go, from `to` on, and how many. */
+static size_t candidates(const takt_pruning *p, uint32_t index, candidate *to)
+{
+    uint32_t first, end;
+    size_t count = 0;
+    double sum = 0;
+    span(p, &p->groups[index], &first, &end);
+    for (uint32_t e = first; e < end; e++)
+        if (may_go(p, e)) {
+            to[count++] = (candidate){.value = p->importance[e], .group = index};
+            sum += p->importance[e];
+        }
+    for (size_t i = 0; i < count && sum > 0; i++)
+        to[i].value *= (double)count / sum;
+    return count;
+}
+
+/* Sets of all groups compete. Every group keeps a tenth, so that no layer is cut through. */
+static takt_status compete(takt_pruning *p, size_t *wanted)
+{
+    enum { KEPT_PART = 10 };
+    candidate *all = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *all);
+    const void **order = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *order);
+    size_t count = 0, units = 0;
+    if (all == NULL || order == NULL)
+        return TAKT_ERR_MEMORY;
+    for (uint32_t i = 0; i < p->group_count; i++)
+        if (!is_kept(p, &p->groups[i])) {
+            count += candidates(p, i, all + count);
+            units += p->groups[i].units;
+        }
+    for (size_t i = 0; i < count; i++)
+        order[i] = &all[i];
+    takt_sort_pointers(order, count, is_before);
+    size_t left = (size_t)(p->o.amount * (double)units);
+    for (size_t i = 0; i < count && left > 0; i++) {
+        const uint32_t group = ((const candidate *)order[i])->group;
+        const size_t of = p->groups[group].units;
+        if (wanted[group] + 1 + of / KEPT_PART < of) {
+            wanted[group]++;
+            left--;
+        }
+    }
+    return TAKT_OK;
+}
+
+static takt_status share(takt_pruning *p, size_t *wanted)
+{
+    for (size_t i = 0; i < p->group_count; i++) {
+        const takt_prune_group *group = &p->groups[i];
+        if (is_kept(p, group))
+            continue;
+        wanted[i] = (size_t)(p->o.amount * (double)group->units);
+        if (wanted[i] >= group->units && group->units > 0)
+            return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
+                             "%s would lose its last channel of %zu", group->name, group->units);
+    }
+    return TAKT_OK;
+}
+
+/* ---- which of them ---- */
+
+static size_t remove_least(takt_pruning *p, takt_prune_group *group, size_t wanted)
+{
+    uint32_t first, end;
+    span(p, group, &first, &end);
+    while (group->gone < wanted) {
+        const uint32_t worst = least(p, first, end);
+        if (worst == UINT32_MAX)
+            break;
+        p->is_gone[worst] = true;
+        group->gone++;
+    }
+    return group->gone;
+}
+
+static takt_status nothing_goes(takt_pruning *p)
+{
+    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no channel can go: %s",
+              p->group_count == 0 ? "the model has no layer with weights"
+                                  : "every one reaches an input or output, is to be kept, or the "
+                                    "amount is too small");
+    return takt_fail_hint(p->ctx, "`takt prune` takes away amount times the channels of a group, "
+                                  "rounded down; what is left of 16 and more is a multiple of 4 "
+                                  "(--multiple)");
+}
+
+takt_status takt_prune_choose(takt_pruning *p)
+{
+    size_t gone = 0;
+    size_t *wanted = takt_arena_array(&p->arena, p->group_count + 1, sizeof *wanted);
+    if (wanted == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < p->group_count; i++) {
+        uint32_t first, end;
+        span(p, &p->groups[i], &first, &end);
+        for (uint32_t e = first; e < end; e++)
+            p->groups[i].units += p->sets.parent[e] == e;
+        p->summary.channels_before += p->groups[i].units;
+    }
+    TAKT_TRY(p->o.is_global ? compete(p, wanted) : share(p, wanted));
+    for (size_t i = 0; i < p->group_count; i++)
+        gone += remove_least(p, &p->groups[i], rounded(p, p->groups[i].units, wanted[i]));
+    p->summary.groups = p->group_count;
+    p->summary.channels_after = p->summary.channels_before - gone;
+    return gone > 0 ? TAKT_OK : nothing_goes(p);
+}
