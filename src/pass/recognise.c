@@ -194,8 +194,9 @@ static takt_id norm(takt_rewrite *r, const takt_node *n)
         return TAKT_NONE;
     if (found.gamma != TAKT_NONE) {
         in[1] = columns(r->out, r->map[found.gamma], n->type);
-        in[2] = columns(r->out, r->map[found.beta], n->type);
-        if (in[1] == TAKT_NONE || in[2] == TAKT_NONE)
+        if (found.beta != TAKT_NONE)
+            in[2] = columns(r->out, r->map[found.beta], n->type);
+        if (in[1] == TAKT_NONE || (found.beta != TAKT_NONE && in[2] == TAKT_NONE))
             return TAKT_NONE;
     } else {
         in[1] = ones(r->out, in[0]);

@@ -39,6 +39,9 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
 {
     const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
     const takt_node *soft = n == NULL ? NULL : takt_known_op(u.g, n->in[0], &takt_op_softmax);
+    const takt_node *moved = n == NULL ? NULL : takt_known_op(u.g, n->in[0], &takt_op_reshape);
+    if (moved != NULL && takt_known_op(u.g, moved->in[0], &takt_op_softmax) != NULL)
+        return "its softmax has other axes than its products";
     if (soft == NULL)
         return "";
     const int64_t axis = takt_node_int(soft, "axis");

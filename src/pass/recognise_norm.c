@@ -14,10 +14,17 @@ static bool square_of(const takt_graph *g, takt_id id, takt_id *x)
     return n->op == &takt_op_pow && takt_known_scalar(g, n->in[1], &exponent) && exponent == 2;
 }
 
-/* The mean over the last axis, kept as 1; `*is_other`: it is over other axes. */
+/* The mean over the last axis, kept as 1; `*is_other`: it is over other axes. tf2onnx writes a
+ * pool where there are three axes. */
 static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, bool *is_other)
 {
-    const takt_node *n = takt_known_op(g, id, &takt_op_reduce_mean);
+    const takt_node *n = takt_known_op(g, id, &takt_op_global_avg_pool);
+    if (n != NULL) {
+        *x = n->in[0];
+        *is_other = n->type->rank != 3;
+        return true;
+    }
+    n = takt_known_op(g, id, &takt_op_reduce_mean);
     if (n == NULL)
         return false;
     const takt_attr *axes = takt_node_attr(n, "axes");
@@ -115,26 +122,75 @@ static const char *normalised(takt_uses u, takt_id above, takt_id root, const sp
     return accept(u, s->x, root, s, is_centred);
 }
 
+/* mean * scale in beta - mean * scale, or in beta + -mean * scale; NULL: `id` is neither. */
+static const takt_node *shift_of(const takt_graph *g, takt_id id, takt_id *beta, bool *is_negated)
+{
+    const takt_node *n = &g->nodes[id];
+    *is_negated = n->op == &takt_op_add;
+    if (n->op == &takt_op_sub) {
+        *beta = n->in[0];
+        return takt_known_op(g, n->in[1], &takt_op_mul);
+    }
+    for (int k = 0; *is_negated && k < 2; k++) {
+        const takt_node *down = takt_known_op(g, n->in[k], &takt_op_mul);
+        *beta = n->in[1 - k];
+        if (down != NULL && (takt_known_op(g, down->in[0], &takt_op_neg) != NULL ||
+                             takt_known_op(g, down->in[1], &takt_op_neg) != NULL))
+            return down;
+    }
+    return NULL;
+}
+
+/* 1 / root times gamma, in either order. */
+static bool scale_of(const takt_graph *g, takt_id id, takt_id *root, takt_id *gamma, spread *s)
+{
+    const takt_node *by = takt_known_op(g, id, &takt_op_mul);
+    for (int side = 0; by != NULL && side < 2; side++)
+        if (root_of(g, by->in[side], true, s)) {
+            *root = by->in[side];
+            *gamma = by->in[1 - side];
+            return true;
+        }
+    return false;
+}
+
 /* x * scale + (beta - mean * scale), scale = gamma / root. */
 static const char *by_scale(takt_uses u, takt_id a, takt_id b, takt_normed *found)
 {
     const takt_graph *g = u.g;
+    takt_id beta, root, gamma;
+    bool is_negated;
     const takt_node *first = takt_known_op(g, a, &takt_op_mul),
-                    *rest = takt_known_op(g, b, &takt_op_sub);
-    const takt_node *down = rest != NULL ? takt_known_op(g, rest->in[1], &takt_op_mul) : NULL;
+                    *down = shift_of(g, b, &beta, &is_negated);
     spread s;
     for (int k = 0; first != NULL && down != NULL && k < 4; k++) {
-        const takt_id x = first->in[k & 1], scale = first->in[1 - (k & 1)], mean = down->in[k >> 1];
-        const takt_node *by = takt_known_op(g, scale, &takt_op_mul);
-        if (by == NULL || down->in[1 - (k >> 1)] != scale)
+        const takt_id x = first->in[k & 1], scale = first->in[1 - (k & 1)];
+        takt_id mean = down->in[k >> 1];
+        if (down->in[1 - (k >> 1)] != scale)
             continue;
-        for (int side = 0; side < 2; side++)
-            if (root_of(g, by->in[side], true, &s) && s.x == x && s.mean == mean) {
-                *found = (takt_normed){true, x, by->in[1 - side], rest->in[0], s.epsilon};
-                return accept(u, x, by->in[side], &s, true);
-            }
+        if (is_negated) {
+            const takt_node *minus = takt_known_op(g, mean, &takt_op_neg);
+            if (minus == NULL)
+                continue;
+            mean = minus->in[0];
+        }
+        if (scale_of(g, scale, &root, &gamma, &s) && s.x == x && s.mean == mean) {
+            *found = (takt_normed){true, x, gamma, beta, s.epsilon};
+            return accept(u, x, root, &s, true);
+        }
     }
     return "";
+}
+
+/* x * (gamma / root): Keras' root mean square. */
+static const char *scaled(takt_uses u, takt_id x, takt_id scale, takt_normed *found)
+{
+    takt_id root, gamma;
+    spread s;
+    if (!scale_of(u.g, scale, &root, &gamma, &s) || s.of != x)
+        return "";
+    *found = (takt_normed){s.mean != TAKT_NONE, s.x, gamma, TAKT_NONE, s.epsilon};
+    return u.of[scale] == 1 ? accept(u, s.x, root, &s, found->is_centred) : "";
 }
 
 const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found)
@@ -148,8 +204,12 @@ const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found)
     }
     if (n->op == &takt_op_div && root_of(u.g, n->in[1], false, &s))
         return normalised(u, n->in[0], n->in[1], &s, found);
-    for (int k = 0; n->op == &takt_op_mul && k < 2; k++)
+    for (int k = 0; n->op == &takt_op_mul && k < 2; k++) {
         if (root_of(u.g, n->in[k], true, &s)) /* or it is scaled first, for by_scale */
             return n->in[1 - k] == s.of ? normalised(u, s.of, n->in[k], &s, found) : "";
+        why = scaled(u, n->in[1 - k], n->in[k], found);
+        if (why == NULL || why[0] != '\0')
+            return why;
+    }
     return why;
 }
