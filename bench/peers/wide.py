@@ -11,7 +11,7 @@ loaded is named and counted.
 
     python3 bench/peers/wide.py [--quick] [--limit S] [--only NAME,..] [--group G,..]
                                 [--threads N,..] [--models DIR] [--write DIR] [--list] [--out DIR]
-                                [--resume] [--renew]
+                                [--resume] [--renew] [--others NAME,..]
 """
 import argparse
 import datetime
@@ -50,6 +50,9 @@ def options():
     parse.add_argument("--renew", action="store_true",
                        help="keep the rows of the table that this run does not measure, with "
                             "the commit they are of")
+    parse.add_argument("--others", default="all",
+                       help="of openvino, ncnn and torch.compile those to measure rows within 1.3 "
+                            "against, or none; default: what is installed")
     parse.add_argument("--list", action="store_true", help="the rows, and stop")
     parse.add_argument("--out", help="folder of the table; default bench/results for a whole run")
     return parse.parse_args()
@@ -214,7 +217,7 @@ def begun(base, result):
 def run(arguments, rows, threads, base):
     """Measures all rows; the JSON is written after each, so that a stopped run can go on."""
     limit = arguments.limit or (600 if arguments.quick else 3600)
-    wide = Wide(Mode(arguments.quick, limit / max(1, len(rows) * len(threads))))
+    wide = Wide(Mode(arguments.quick, limit / max(1, len(rows) * len(threads))), arguments.others)
     deadline = time.monotonic() + limit
     result = {"made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
               "commit": commit(), "cpu": cpu(), "quick": arguments.quick, "threads": threads,

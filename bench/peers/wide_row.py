@@ -74,7 +74,7 @@ def tolerance(path):
 
 
 class Wide:
-    def __init__(self, mode):
+    def __init__(self, mode, others="all"):
         os.makedirs(FOLDER, exist_ok=True)
         self.mode, self.given = mode, os.environ.get("PEERS_SIZES", "")
         self.statistics = Statistics(engines.statistics())
@@ -82,7 +82,8 @@ class Wide:
         self.engines = [engines.Engine(name, RUNNER, name, "Python", [])
                         for name in ("takt", "onnxruntime")]
         self.others = [name for name, (_, modules) in OTHERS.items()
-                       if all(map(engines.has, modules))]
+                       if (others == "all" or name in others.split(","))
+                       and all(map(engines.has, modules))]
         self.seen = {}
 
     def start(self, row, path, threads, pair=None):
