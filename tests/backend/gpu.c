@@ -53,6 +53,12 @@ static const model models[] = {
      "model many(q: f32[1, 513, 4], k: f32[1, 515, 4], v: f32[1, 515, 3]) -> (y: f32[1, 513, 3]) "
      "{\n  return y = op.attention(q, k, v, heads=1, causal=true)\n}\n",
      "attention", 1},
+    {"transposed", NULL, true,
+     "model turned(x: f32[3, 40, 5, 9], i: i32[70, 33]) -> (a: f32[3, 5, 9, 40], b: i32[33, 70], c: "
+     "f32[3, 40, 9, 5]) {\n"
+     "  return a = transpose(x, perm=[0, 2, 3, 1]), b = transpose(i, perm=[1, 0]), c = "
+     "transpose(x, perm=[0, 1, 3, 2])\n}\n",
+     NULL, 0},
     {"softmax of a product", NULL, false,
      "model choice(x: f32[9, 300]) -> (a: f32[9, 10], b: f32[9, 32], c: f32[9, 16]) seed=1 {\n"
      "  return a = dense(x, 10, act=softmax), b = dense(x, 32, bias=false, act=softmax), c = "

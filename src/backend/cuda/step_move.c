@@ -37,6 +37,28 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return NULL;
 }
 
+/* Planes of a transposed matrix, square by square: both sides are read and written in lines. Narrow
+ * matrices would leave most threads without work. */
+static bool add_transpose(const takt_strided *w, size_t bytes, void *src, takt_cuda_launch *l)
+{
+    enum { NARROW = 8, PLANES = 65535 };
+    const int last = w->rank - 1;
+    if (bytes != sizeof(float) || w->rank < 2 || w->rank > 3 || w->stride[last - 1] != 1 ||
+        w->stride[last] < w->dim[last - 1] || w->dim[last] < NARROW || w->dim[last - 1] < NARROW ||
+        (w->rank == 3 && w->dim[0] > PLANES))
+        return false;
+    const uint32_t planes = w->rank == 3 ? (uint32_t)w->dim[0] : 1;
+    const takt_cuda_transpose t = {.dst = takt_cuda_out(0),
+                                   .src = src,
+                                   .src_row = w->stride[last],
+                                   .src_inner = w->rank == 3 ? w->stride[0] : 0,
+                                   .rows = (uint32_t)w->dim[last],
+                                   .cols = (uint32_t)w->dim[last - 1],
+                                   .inner = planes};
+    takt_cuda_launch_transpose(&t, planes, l);
+    return true;
+}
+
 static takt_status compile_move(takt_planner *p, const takt_node *n, takt_cuda_step *s)
 {
     int64_t stride[TAKT_MAX_RANK];
@@ -44,8 +66,11 @@ static takt_status compile_move(takt_planner *p, const takt_node *n, takt_cuda_s
     const int64_t start = takt_strided_source(n, x, stride);
     const size_t bytes = bytes_of(n->type);
     const takt_strided w = takt_strided_of(n->type->dim, stride, n->type->rank, bytes);
+    void *src = takt_cuda_named(TAKT_CUDA_VIEW, (size_t)start * bytes);
+    if (add_transpose(&w, bytes, src, &s->launches[0]))
+        return TAKT_OK;
     takt_cuda_move_args m = {.dst = takt_cuda_out(0),
-                             .src = takt_cuda_named(TAKT_CUDA_VIEW, (size_t)start * bytes),
+                             .src = src,
                              .count = w.count,
                              .dims = (uint32_t)w.rank,
                              .bytes = (uint32_t)bytes};

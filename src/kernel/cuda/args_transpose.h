@@ -1,4 +1,4 @@
-/* args_transpose.h - arguments of the device kernel that transposes k of attention. */
+/* args_transpose.h - arguments of the device kernel that transposes matrices. */
 #ifndef TAKT_KERNEL_CUDA_ARGS_TRANSPOSE_H
 #define TAKT_KERNEL_CUDA_ARGS_TRANSPOSE_H
 
@@ -6,8 +6,9 @@
 
 enum { TAKT_CUDA_TRANSPOSE_SIDE = 32 }; /* of the square that a block transposes */
 
-/* dst[plane][col][row] = src[plane][row][col]: keys as columns, so that products read neighbours.
- * Plane p = (p / inner, p % inner) of src. */
+/* dst[plane][col][row] = src[plane][row][col], of elements of four bytes: keys of attention, so
+ * that products read neighbours, or images with channels first. Plane p = (p / inner, p % inner) of
+ * src. */
 typedef struct takt_cuda_transpose {
     float *dst;
     const float *src;
