@@ -205,7 +205,9 @@ static void reduce(const takt_reduce *r)
     uint32_t *tickets = device_tickets(is_long ? (uint32_t)(2 * chunks * d.count) : few);
     const size_t count = takt_cuda_launch_reduce(&d, &has, scratch, tickets, l);
     if (is_long)
-        takt_cuda_launch_reduce_long(&d, has.processors < 4 ? has.processors : 4, tickets, l);
+        takt_cuda_launch_reduce_long(
+            &d, &(takt_cuda_block_room){227 << 10, has.processors < 4 ? has.processors : 4},
+            tickets, l);
     device_launch(l, count);
     device_end();
 }

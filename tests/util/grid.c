@@ -8,7 +8,7 @@
 
 enum {
     THREADS_MOST = 1024,
-    TOGETHER_MOST = 9, /* blocks: one more than the tests' device has multiprocessors */
+    TOGETHER_MOST = 16, /* blocks: two on each multiprocessor of the tests' device */
     STACK = 64 << 10,
     SHARED_MOST = 227 << 10, /* of a block on sm_90 */
     STATIC_MOST = 48 << 10

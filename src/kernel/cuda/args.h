@@ -96,16 +96,15 @@ enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
-    /* Of very long rows: chunks that a block takes at a time, elements of each that are brought at
-     * a time and how far apart they lie in shared memory, how often that is done ahead, sums of
-     * chunks that are added at a time, and bytes of shared memory: a float a thread more. */
-    TAKT_CUDA_REDUCE_EACH = 8,
-    TAKT_CUDA_REDUCE_PIECE = 1024,
-    TAKT_CUDA_REDUCE_LINE = TAKT_CUDA_REDUCE_PIECE + 16,
+    /* Of very long rows: chunks that a block takes at a time, how far apart they lie in shared
+     * memory, how many times that is there, sums of chunks that are added at a time, and bytes of
+     * shared memory: two floats a lane more. */
+    TAKT_CUDA_REDUCE_EACH = 2,
+    TAKT_CUDA_REDUCE_LINE = 4096 + 16,
     TAKT_CUDA_REDUCE_STAGES = 3,
     TAKT_CUDA_REDUCE_POSTS = 512,
     TAKT_CUDA_REDUCE_SHARED =
-        4 * (TAKT_CUDA_REDUCE_STAGES * TAKT_CUDA_REDUCE_EACH * TAKT_CUDA_REDUCE_LINE + 128)
+        4 * TAKT_CUDA_REDUCE_EACH * (TAKT_CUDA_REDUCE_STAGES * TAKT_CUDA_REDUCE_LINE + 2 * 16)
 };
 
 typedef struct takt_cuda_reduce {

@@ -108,8 +108,8 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r, const takt_cuda_blo
 size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
                                float *scratch, uint32_t *tickets, takt_cuda_launch *l);
 /* Of neighbours, as if they were very many; two tickets a chunk. */
-void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, uint32_t processors, uint32_t *tickets,
-                                  takt_cuda_launch *l);
+void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
+                                  uint32_t *tickets, takt_cuda_launch *l);
 
 /* ---- recurrent layers ---- */
 

@@ -16,24 +16,29 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 }
 
 /* Tiles as gemm_f32_cuda.cu and conv_f32_cuda.cu make them. Fitted to what was measured on an H200
- * (`scripts/gpu sweep`), where the tile of least estimated time took 1.4 % more than the best one
- * on average over 32 products: `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`,
- * of one that has one; `begin`, us before the first product and after the last. */
+ * (`scripts/gpu sweep`), where the tile of least estimated time took 1.2 % more than the best one
+ * on average over 66 products: `rate`, GFLOP/s of a multiprocessor that is full of them; `alone`,
+ * of one that has one; `begin`, us before the first product and after the last; `block`, us that
+ * each block of a full one adds. */
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
     uint32_t rows, cols, threads, depth, stages, keeps;
-    double rate, alone, begin;
+    double rate, alone, begin, block;
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 335, 383, 4.9},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 332, 309, 3.4},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 305, 145, 2.2},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 300, 248, 3.2},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 282, 225, 2.9},
-    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 273, 229, 2.2},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 201, 155, 2.4},
-    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 172, 125, 1.8},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 342, 371, 3.2,
+     1.79},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 339, 291, 1.0, 2.47},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 293, 130, 2.1, 0.58},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 273, 207, 1.9, 0.47},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 297, 200, 1.8,
+     0.56},
+    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 307, 230, 1.6,
+     0.48},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 253, 150, 1.5, 0.55},
+    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 181, 108, 0.9,
+     0.63},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -57,7 +62,6 @@ static const struct few {
     {"takt_cuda_gemm_f32_row", 1, 1.7, 0.73},
     {"takt_cuda_gemm_f32_four", 4, 2.7, 2.1},
     {"takt_cuda_gemm_f32_few", TAKT_CUDA_GEMM_FEW, 4.6, 3.2},
-    {"takt_cuda_gemm_f32_near", 1, 1.3, 0.73},
 };
 
 enum { FEW = sizeof few / sizeof *few, FEW_MOST = 32 };
@@ -123,19 +127,30 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
 }
 
+/* Blocks of the multiprocessor that has most. Two large tiles fit one, begin together and end
+ * together, and what is left goes to the first ones that are free, two at a time. */
+static double share_of(const tile *t, uint64_t blocks, uint64_t processors)
+{
+    enum { LARGE = 128 };
+    if (t->rows >= LARGE && blocks > 2 * processors)
+        return 2.0 * (double)((blocks + 2 * processors - 1) / (2 * processors));
+    return (double)((blocks + processors - 1) / processors);
+}
+
 /* Microseconds: as long as one block takes, or all of a multiprocessor; chunks apart go through
  * memory. */
 static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, const tile *t,
                       bool is_cut)
 {
-    const double bytes_per_us = 22e6, ticket = 1.9;
+    const double bytes_per_us = 72e6, ticket = 2.3;
     const double k = is_cut ? CHUNK : g->k > 0 ? g->k : 1;
     const uint64_t blocks = tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
     const double each = 2.0 * t->rows * t->cols * k / 1e3; /* thousands of operations */
-    const double share = (double)((blocks + processors - 1) / processors);
+    const double share = share_of(t, blocks, processors);
     /* A convolution whose channels do not come in fours brings its rows float by float. */
-    const double gathered = g->is_conv && g->channels % 4 != 0 ? 3e-4 * t->rows * k : 0;
-    const double one = each / t->alone + gathered, all = share * (each / t->rate + gathered);
+    const double gathered = g->is_conv && g->channels % 4 != 0 ? 3.8e-4 * t->rows * k : 0;
+    const double one = each / t->alone + gathered;
+    const double all = share * (each / t->rate + gathered + t->block);
     double us = t->begin + (one > all ? one : all);
     if (is_cut)
         us += ticket + 8.0 * g->m * g->n * batches * chunks_of(g) / bytes_per_us;
@@ -163,21 +178,13 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
            (index % 2 == 0 || can_cut(g, batches));
 }
 
-/* The kernel of fewest rows that takes all of them at once, or SIZE_MAX. */
-static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
+/* The least kernel that takes all rows at once, or SIZE_MAX. */
+static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, uint64_t most)
 {
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < FEW; i++) {
-        const struct few *f = &few[i], *before = best != SIZE_MAX ? &few[best] : NULL;
-        if (g->m > f->rows || !few_fits(g, batches, has->shared_bytes, f) ||
-            (before && before->rows < f->rows))
-            continue;
-        if (before == NULL || before->rows > f->rows ||
-            few_time(g, batches, has->processors, f) <
-                few_time(g, batches, has->processors, before))
-            best = i;
-    }
-    return best != SIZE_MAX ? 2 * TILES + best : SIZE_MAX;
+    for (size_t i = 0; i < FEW; i++)
+        if (g->m <= few[i].rows)
+            return few_fits(g, batches, most, &few[i]) ? 2 * TILES + i : SIZE_MAX;
+    return SIZE_MAX;
 }
 
 static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
@@ -204,7 +211,7 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
 {
     takt_cuda_gemm_plan p = {.way = way};
     if (way == TAKT_CUDA_GEMM_ANY)
-        p.way = few_way(g, batches, has);
+        p.way = few_way(g, batches, has->shared_bytes);
     if (way == TAKT_CUDA_GEMM_ANY && p.way == SIZE_MAX)
         p.way = best_way(g, batches, has);
     else if (p.way >= 2 * TILES + FEW || !fits(g, batches, has->shared_bytes, p.way))

@@ -67,11 +67,13 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r, const takt_cuda_blo
     return (uint32_t)(is_long(r) ? 2 * chunks_of(r) * r->count : r->count);
 }
 
-void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, uint32_t processors, uint32_t *tickets,
-                                  takt_cuda_launch *l)
+void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
+                                  uint32_t *tickets, takt_cuda_launch *l)
 {
-    const uint64_t items = blocks_of(chunks_of(r), TAKT_CUDA_REDUCE_EACH) * r->count;
-    const uint32_t blocks = items < processors ? (uint32_t)items : processors;
+    const uint64_t items = (uint64_t)blocks_of(chunks_of(r), TAKT_CUDA_REDUCE_EACH) * r->count;
+    const uint64_t fit = has->shared_bytes / TAKT_CUDA_REDUCE_SHARED * (uint64_t)has->processors;
+    const uint64_t most = fit > 2 ? fit - 1 : 1; /* one adds */
+    const uint32_t blocks = (uint32_t)(items < most ? items : most);
     *l = launch("takt_cuda_reduce_long_f32", blocks + 1, ROW_THREADS);
     l->args.reduce = *r;
     l->args.reduce.blocks = blocks;
@@ -100,7 +102,7 @@ size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, const takt_cuda_block_
     const bool cut = is_cut(r, has->processors);
     if (is_in_order(r, has)) {
         if (is_long(r))
-            takt_cuda_launch_reduce_long(r, has->processors, tickets, l);
+            takt_cuda_launch_reduce_long(r, has, tickets, l);
         else
             launch_rows_of(r, scratch, tickets, l);
         return 1;

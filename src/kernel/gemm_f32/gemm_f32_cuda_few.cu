@@ -55,7 +55,6 @@ DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER
 
 #define ROWS 1
 #define AT_ONCE 32
-#define BUFFERS 2
 #define NAMED(name) name##_row
 #include "kernel/gemm_f32/cuda_few.inc"
 
@@ -65,22 +64,8 @@ LATE_KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
     few_rows_row(&ARG, shared SELF);
 }
 
-/* Small products: what they wait for is not memory's rate but its latency. */
-#define ROWS 1
-#define AT_ONCE 32
-#define BUFFERS 3
-#define NAMED(name) name##_near
-#include "kernel/gemm_f32/cuda_few.inc"
-
-LATE_KERNEL(takt_cuda_gemm_f32_near, takt_cuda_gemm, 512, 1)
-{
-    DYNAMIC(float, shared);
-    few_rows_near(&ARG, shared SELF);
-}
-
 #define ROWS 4
 #define AT_ONCE 16
-#define BUFFERS 2
 #define NAMED(name) name##_four
 #include "kernel/gemm_f32/cuda_few.inc"
 
@@ -92,7 +77,6 @@ LATE_KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 
 #define ROWS TAKT_CUDA_GEMM_FEW
 #define AT_ONCE 16
-#define BUFFERS 2
 #define NAMED(name) name##_few
 #include "kernel/gemm_f32/cuda_few.inc"
 

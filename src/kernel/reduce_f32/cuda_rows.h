@@ -221,27 +221,23 @@ DEVICE void add_chunks(const takt_cuda_reduce *r, uint64_t result, uint32_t chun
 
 /* ---- very long rows ----
  *
- * As many blocks as the device has at once take eight chunks after eight chunks, sixteen threads
- * each, and always have the next pieces on their way. They post the sum of a chunk; the first block
- * takes posts in order and adds them: additions that depend on each other take half as long as the
- * memory needs, if nothing waits for them.
+ * As many blocks as the device has at once take two chunks after two chunks, and always have the
+ * next ones on their way, in order: memory gives less for pieces of a few KB that lie apart. They
+ * post the sum of a chunk; the first block takes posts in order and adds them: additions that
+ * depend on each other take half as long as the memory needs, if nothing waits for them.
  */
 
-/* Pieces of all chunks come to shared memory, sixteen bytes a copy: 4 KB of a chunk at a time,
- * since memory gives less for pieces of 1 KB. Two chunks that a warp reads lie in different banks.
- */
 enum {
     CHUNKS = TAKT_CUDA_REDUCE_EACH,
-    PIECE = TAKT_CUDA_REDUCE_PIECE,
-    PIECES = TAKT_REDUCE_CHUNK / PIECE,
-    LINE = TAKT_CUDA_REDUCE_LINE,
+    LINE = TAKT_CUDA_REDUCE_LINE, /* two chunks that a warp reads lie in different banks */
     STAGES = TAKT_CUDA_REDUCE_STAGES,
     STAGE = CHUNKS * LINE,
+    ADDERS = CHUNKS * WIDE,         /* threads that add; all bring */
     POSTS = TAKT_CUDA_REDUCE_POSTS, /* that are taken at a time, by the second half of the block */
     TAKERS = ROW_THREADS / 2
 };
 
-/* What a block of the others does: items `first`, `first + step`, ... of eight chunks of a row. */
+/* What a block does: items `first`, `first + step`, ... of two chunks of a row. */
 typedef struct course {
     uint64_t first, step, items, each; /* each: of a row */
 } course;
@@ -256,76 +252,72 @@ DEVICE const float *item_of(const takt_cuda_reduce *r, const course *c, uint64_t
     return ((uintptr_t)from & 15) == 0 ? from : NULL;
 }
 
-/* Piece `turn` of the block's course, to its stage. */
-DEVICE void bring_piece(const takt_cuda_reduce *r, const course *c, uint64_t turn, address to,
-                        uint32_t thread)
+/* Item `turn` of the block's course, to its stage; `to` is the thread's place there. */
+DEVICE void bring_item(const takt_cuda_reduce *r, const course *c, uint64_t turn, address to,
+                       uint32_t thread)
 {
-    enum { THREADS_OF = CHUNKS * WIDE, QUADS = PIECE / 4 };
-    const float *from = item_of(r, c, c->first + turn / PIECES * c->step);
+    const float *from = item_of(r, c, c->first + turn * c->step);
     if (from != NULL) {
         const uint32_t stage = (uint32_t)(turn % STAGES) * (STAGE * 4);
-        from += thread / QUADS * TAKT_REDUCE_CHUNK + thread % QUADS * 4 + turn % PIECES * PIECE;
+        from += 4 * thread;
         UNROLL
-        for (uint32_t i = 0; i < CHUNKS * PIECE / 4; i += THREADS_OF)
-            copy_async_if(true, to, stage + (i / QUADS * LINE + i % QUADS * 4) * 4,
-                          from + i / QUADS * TAKT_REDUCE_CHUNK + i % QUADS * 4);
+        for (uint32_t i = 0; i < CHUNKS * TAKT_REDUCE_CHUNK; i += 4 * ROW_THREADS)
+            copy_async_if(true, to,
+                          stage + (i / TAKT_REDUCE_CHUNK * LINE + i % TAKT_REDUCE_CHUNK) * 4,
+                          from + i);
     }
     copy_end();
 }
 
-/* A lane of the item that begins with piece `turn`. */
-DEVICE float lane_staged(uint32_t op, const takt_cuda_reduce *r, const course *c, uint64_t turn,
-                         float *x SELF_PARAMETER)
+/* A lane of the item. */
+DEVICE float lane_of_item(uint32_t op, const takt_cuda_reduce *r, const course *c, uint64_t turn,
+                          const float *x, uint32_t thread)
 {
-    const uint32_t lane = LANE % WIDE;
-    const uint64_t item = c->first + turn / PIECES * c->step;
-    const address to = address_of(x + LANE / (PIECE / 4) * LINE + LANE % (PIECE / 4) * 4);
-    const bool is_staged = item_of(r, c, item) != NULL;
-    float sum = identity(op);
-    ROLL for (uint32_t p = 0; p < PIECES; p++, turn++)
-    {
-        COPY_WAIT(STAGES - 2);
-        SYNC();
-        bring_piece(r, c, turn + STAGES - 1, to, LANE);
-        if (!is_staged)
-            continue;
-        const float *own = x + turn % STAGES * STAGE + LANE / WIDE * LINE + lane;
-        float y[PIECE / WIDE];
-        UNROLL
-        for (uint32_t k = 0; k < PIECE / WIDE; k++)
-            y[k] = own[k * WIDE];
-        UNROLL
-        for (uint32_t k = 0; k < PIECE / WIDE; k++)
-            sum = join(op, sum, y[k]);
-    }
-    if (is_staged)
-        return sum;
-    const uint64_t begin = (item % c->each * CHUNKS + LANE / WIDE) * TAKT_REDUCE_CHUNK;
+    const uint64_t item = c->first + turn * c->step;
+    const uint32_t lane = thread % WIDE;
+    if (item_of(r, c, item) != NULL)
+        return lane_in(op, x + turn % STAGES * STAGE + thread / WIDE * LINE, TAKT_REDUCE_CHUNK,
+                       lane);
+    const uint64_t begin = (item % c->each * CHUNKS + thread / WIDE) * TAKT_REDUCE_CHUNK;
     const uint64_t rest = begin < r->n ? r->n - begin : 0;
     return lane_far(op, begin_of(r, item / c->each) + begin,
                     rest < TAKT_REDUCE_CHUNK ? (uint32_t)rest : TAKT_REDUCE_CHUNK, lane);
 }
 
-/* Chunks of the block's items, each posted to its place. */
+/* The chunk of sixteen lanes, by the first of them. */
+DEVICE void post_chunk(const takt_cuda_reduce *r, const course *c, uint64_t turn, uint64_t chunks,
+                       const float *lanes, uint32_t thread)
+{
+    const uint64_t item = c->first + turn * c->step;
+    const uint64_t chunk = item % c->each * CHUNKS + thread / WIDE;
+    if (thread % WIDE == 0 && thread < ADDERS && chunk < chunks)
+        post(r->tickets + 2 * (item / c->each * chunks + chunk),
+             BY_OP(fold, r->op, lanes + turn % 2 * ADDERS + thread));
+}
+
+/* Chunks of the block's items. What a turn adds is posted in the next one, after its barrier. */
 DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chunks,
                         float *x SELF_PARAMETER)
 {
-    const address to = address_of(x + LANE / (PIECE / 4) * LINE + LANE % (PIECE / 4) * 4);
+    const address to = address_of(x + 4 * LANE);
     float *lanes = x + STAGES * STAGE;
     UNROLL
-    for (uint32_t p = 0; p + 1 < STAGES; p++)
-        bring_piece(r, c, p, to, LANE);
+    for (uint32_t i = 0; i + 1 < STAGES; i++)
+        bring_item(r, c, i, to, LANE);
     uint64_t turn = 0;
-    ROLL for (uint64_t item = c->first; item < c->items; item += c->step, turn += PIECES)
+    ROLL for (; c->first + turn * c->step < c->items; turn++)
     {
-        const float sum = BY_OP(lane_staged, r->op, r, c, turn, x SELF);
-        const uint64_t chunk = item % c->each * CHUNKS + LANE / WIDE;
-        lanes[LANE] = sum;
-        SYNC(); /* the next item has barriers before it writes there */
-        if (LANE % WIDE == 0 && chunk < chunks)
-            post(r->tickets + 2 * (item / c->each * chunks + chunk),
-                 BY_OP(fold, r->op, lanes + LANE));
+        COPY_WAIT(STAGES - 2);
+        SYNC();
+        bring_item(r, c, turn + STAGES - 1, to, LANE);
+        if (turn > 0)
+            post_chunk(r, c, turn - 1, chunks, lanes, LANE);
+        if (LANE < ADDERS)
+            lanes[turn % 2 * ADDERS + LANE] = BY_OP(lane_of_item, r->op, r, c, turn, x, LANE);
     }
+    SYNC();
+    if (turn > 0)
+        post_chunk(r, c, turn - 1, chunks, lanes, LANE);
 }
 
 /* Adds the posts of all rows, row after row. While one thread adds, others take the next posts. */
