@@ -54,8 +54,8 @@ static const model models[] = {
      "{\n  return y = op.attention(q, k, v, heads=1, causal=true)\n}\n",
      "attention", 1},
     {"transposed", NULL, true,
-     "model turned(x: f32[3, 40, 5, 9], i: i32[70, 33]) -> (a: f32[3, 5, 9, 40], b: i32[33, 70], c: "
-     "f32[3, 40, 9, 5]) {\n"
+     "model turned(x: f32[3, 40, 5, 9], i: i32[70, 33]) -> (a: f32[3, 5, 9, 40], b: i32[33, 70], "
+     "c: f32[3, 40, 9, 5]) {\n"
      "  return a = transpose(x, perm=[0, 2, 3, 1]), b = transpose(i, perm=[1, 0]), c = "
      "transpose(x, perm=[0, 1, 3, 2])\n}\n",
      NULL, 0},
