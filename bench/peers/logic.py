@@ -132,7 +132,7 @@ def generation():
     """People of the same generation: a forest of 3 children each."""
     count = 1100
     pairs_file("up.csv", lambda: [(i, (i - 1) // 3) for i in range(1, count)])
-    rule = ("  rule same(x, z) capacity=1000000 = (exists u: up(x, u) and up(z, u)) or "
+    rule = ("  rule same(x, z) capacity=600000 = (exists u: up(x, u) and up(z, u)) or "
             "exists u, v: up(x, u) and up(z, v) and same(u, v)\n")
     base = nothing("same", "up")
     query = ("WITH RECURSIVE same(a, b) AS (SELECT p.a, q.a FROM up p, up q WHERE p.b = q.b UNION "
@@ -269,7 +269,8 @@ def step_row(name, rounds):
     if importlib.util.find_spec("numpy") is None:
         print(f"{name:10} skipped: it needs numpy for its data")
         return 1, 0, 0
-    file, data, steps = logic_steps.STEPS[name](ROOT, OUT)
+    file, data, make_data, steps = logic_steps.STEPS[name](ROOT, OUT)
+    apart(make_data)
 
     def of(make):
         def theirs():

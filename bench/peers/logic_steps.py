@@ -1,10 +1,10 @@
-"""logic_steps.py - training steps of rules: (Takt's model, its data, the steps of peers)."""
+"""logic_steps.py - training steps of rules: (Takt's model, its data, what makes that data, the
+steps of peers)."""
 import os
 
 
 def gradient_program(_root, out):
     """Noisy-or of two 256 x 256 matrices of parameters, with the gradients of both."""
-    import numpy
     path = os.path.join(out, "gradient.takt")
     with open(path, "w", encoding="utf-8") as file:
         file.write("model m(x: f32[batch]) {\n"
@@ -12,7 +12,10 @@ def gradient_program(_root, out):
                    "  param b: f32[256, 256] = uniform(0, 1)\n"
                    "  y = semiring_matmul(a, b, semiring=noisy_or)\n"
                    "  return loss = reduce_mean(y) + reduce_mean(x)\n}\n")
-    numpy.savez(os.path.join(out, "gradient.npz"), x=numpy.zeros(1600, "f4"))
+
+    def data():
+        import numpy
+        numpy.savez(os.path.join(out, "gradient.npz"), x=numpy.zeros(1600, "f4"))
 
     def torch_step():
         import torch
@@ -25,7 +28,7 @@ def gradient_program(_root, out):
                 a.sub_(0.1 * a.grad)
                 b.sub_(0.1 * b.grad)
         return step
-    return path, "gradient.npz", {"torch": torch_step}
+    return path, "gradient.npz", data, {"torch": torch_step}
 
 
 def digit_net():
@@ -79,10 +82,11 @@ def deepproblog_step():
 
 def addition_program(root, out):
     """MNIST addition, a step of 32 pairs, on random pictures."""
-    import numpy
-    rng = numpy.random.RandomState(1)
-    numpy.savez(os.path.join(out, "pairs.npz"), pair=rng.rand(1600, 2, 28, 28).astype("f4"),
-                label=rng.randint(0, 19, 1600))
+    def data():
+        import numpy
+        rng = numpy.random.RandomState(1)
+        numpy.savez(os.path.join(out, "pairs.npz"), pair=rng.rand(1600, 2, 28, 28).astype("f4"),
+                    label=rng.randint(0, 19, 1600))
 
     def torch_step():
         import torch
@@ -98,7 +102,7 @@ def addition_program(root, out):
             (-sums.gather(1, y).clamp_min(1e-30).log().mean()).backward()
             optimizer.step()
         return step
-    return os.path.join(root, "examples", "addition.takt"), "pairs.npz", {
+    return os.path.join(root, "examples", "addition.takt"), "pairs.npz", data, {
         "torch": torch_step, "deepproblog": deepproblog_step}
 
 
