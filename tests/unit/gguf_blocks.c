@@ -1,5 +1,5 @@
 /* gguf_blocks.c - super-blocks, IQ4_NL and importance matrices: ggml's own bytes with and without
- * importances, files that lie, and less lost where importances are known. */
+ * importances, malformed files, and a smaller error where importances are known. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

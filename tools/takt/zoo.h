@@ -21,7 +21,7 @@ typedef struct tool_zoo_model {
     char prepare[TOOL_ZOO_TEXT]; /* how it becomes samples (zoo_data.h); "": it is samples */
     char train[TOOL_ZOO_TEXT];   /* flags of `takt train` */
     char metric[TOOL_ZOO_TEXT];  /* of the score: top1 ("" too), f1 or mae */
-    char chance[TOOL_ZOO_TEXT];  /* score of an answer without a model */
+    char chance[TOOL_ZOO_TEXT];  /* score of the best guess without a model */
     char note[TOOL_ZOO_TEXT];    /* caveats about the score; may be "" */
     char calib[TOOL_ZOO_TEXT];   /* number of samples for calibrating the ranges */
     char score[TOOL_ZOO_TEXT];   /* of the integers on the test part: "98.03 % of 10000" */

@@ -282,8 +282,8 @@ static takt_status read_with(const takt_source *given, const takt_onnx_aliases *
     return status;
 }
 
-/* What other names of sizes can cause. All else comes from memory or from files with weights, which
- * may be gone by now. */
+/* Whether an error can come from the new names of dimensions: then the first reading is kept. Other
+ * errors are about memory, or weight files that are gone by now. */
 static bool is_of_names(takt_status status)
 {
     return status == TAKT_ERR_SHAPE || status == TAKT_ERR_UNSUPPORTED || status == TAKT_ERR_LIMIT;

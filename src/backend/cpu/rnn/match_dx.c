@@ -173,7 +173,8 @@ static bool find_gates(matcher *x, const takt_node *parts, takt_rnn_dx_match *m)
     return true;
 }
 
-/* The gradients of the inputs: the same parts except for one. */
+/* Whether `id` joins the gradients of the gates as the inputs see them: all but one are those of the
+ * state. */
 static bool is_inputs(matcher *x, const takt_node *cut, takt_id id, const takt_rnn_dx_match *m)
 {
     const takt_node *parts = parts_of(x, id);
