@@ -69,36 +69,50 @@ static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status
 }
 
 /* Numbers or texts: a failure prints both. Arguments are evaluated once. Integers are compared as
- * doubles where one side is a floating-point number, as == does: nothing is truncated. */
-#define TEST_EQUAL(kind, type, got, want, what)                                                    \
-    test_equal_##kind((type)(got), (type)(want), __FILE__, __LINE__, what)
-#define EXPECT_EQ(got, want)                                                                       \
+ * doubles where one side is a floating-point number, as C does: nothing is truncated. */
+#define TEST_COMPARE(kind, type, got, sign, want, what)                                            \
+    test_compare_##kind((type)(got), sign, (type)(want), __FILE__, __LINE__, what)
+#define TEST_NUMBERS(got, sign, want, what)                                                        \
     _Generic((got), float                                                                          \
-             : TEST_EQUAL(f, double, got, want, #got), double                                      \
-             : TEST_EQUAL(f, double, got, want, #got), default                                     \
+             : TEST_COMPARE(f, double, got, sign, want, what), double                              \
+             : TEST_COMPARE(f, double, got, sign, want, what), default                             \
              : _Generic((want), float                                                              \
-                        : TEST_EQUAL(f, double, got, want, #got), double                           \
-                        : TEST_EQUAL(f, double, got, want, #got), unsigned long                    \
-                        : TEST_EQUAL(u, unsigned long long, got, want, #got), default              \
-                        : TEST_EQUAL(i, long long, got, want, #got)))
+                        : TEST_COMPARE(f, double, got, sign, want, what), double                   \
+                        : TEST_COMPARE(f, double, got, sign, want, what), unsigned long            \
+                        : TEST_COMPARE(u, unsigned long long, got, sign, want, what), default      \
+                        : TEST_COMPARE(i, long long, got, sign, want, what)))
+#define EXPECT_EQ(got, want) TEST_NUMBERS(got, "==", want, #got)
+/* EXPECT_IS(count, <, most) */
+#define EXPECT_IS(got, sign, want) TEST_NUMBERS(got, #sign, want, #got)
 #define EXPECT_TEXT(got, want) test_equal_text((got), (want), __FILE__, __LINE__, #got)
 
-static inline bool test_equal_i(long long got, long long want, const char *file, int line,
-                                const char *what)
+/* Whether the comparison with that sign holds of two numbers. */
+#define TEST_HOLDS(got, sign, want)                                                                \
+    ((sign)[0] == '='   ? (got) == (want)                                                          \
+     : (sign)[0] == '!' ? (got) != (want)                                                          \
+     : (sign)[0] == '<' ? ((sign)[1] == '=' ? (got) <= (want) : (got) < (want))                    \
+     : (sign)[1] == '=' ? (got) >= (want)                                                          \
+                        : (got) > (want))
+
+static inline bool test_compare_i(long long got, const char *sign, long long want, const char *file,
+                                  int line, const char *what)
 {
-    return test_check(got == want, file, line, what, " got %lld, expected %lld", got, want);
+    return test_check(TEST_HOLDS(got, sign, want), file, line, what, " got %lld, expected %s %lld",
+                      got, sign, want);
 }
 
-static inline bool test_equal_u(unsigned long long got, unsigned long long want, const char *file,
-                                int line, const char *what)
+static inline bool test_compare_u(unsigned long long got, const char *sign, unsigned long long want,
+                                  const char *file, int line, const char *what)
 {
-    return test_check(got == want, file, line, what, " got %llu, expected %llu", got, want);
+    return test_check(TEST_HOLDS(got, sign, want), file, line, what, " got %llu, expected %s %llu",
+                      got, sign, want);
 }
 
-static inline bool test_equal_f(double got, double want, const char *file, int line,
-                                const char *what)
+static inline bool test_compare_f(double got, const char *sign, double want, const char *file,
+                                  int line, const char *what)
 {
-    return test_check(got == want, file, line, what, " got %.17g, expected %.17g", got, want);
+    return test_check(TEST_HOLDS(got, sign, want), file, line, what,
+                      " got %.17g, expected %s %.17g", got, sign, want);
 }
 
 static inline bool test_equal_text(const char *got, const char *want, const char *file, int line,

@@ -51,7 +51,7 @@ static void data_parallel(void)
     const takt_named_view views[] = {{"x", x}, {"out", y}};
     EXPECT_OK(ctx, takt_run_many(model, &many, views, 2));
     printf("%d inputs on 2 sessions at once\n", INPUTS);
-    EXPECT(takt_view_element(&y, INPUTS * 10 - 1) > 0);
+    EXPECT_IS(takt_view_element(&y, INPUTS * 10 - 1), >, 0);
     takt_view_free(ctx, &x);
     takt_view_free(ctx, &y);
 }

@@ -14,7 +14,8 @@ static void operations(void)
         printf("%s: avg=%.4fms, count=%llu\n", profile.ops[i].name, profile.ops[i].avg_ns / 1e6,
                (unsigned long long)profile.ops[i].count);
     /* gemm twice, rows once a run; the one that took longer comes first */
-    EXPECT(profile.op_count == 2 && profile.ops[0].count + profile.ops[1].count == 30);
+    EXPECT_EQ(profile.op_count, 2);
+    EXPECT_EQ(profile.ops[0].count + profile.ops[1].count, 30);
     takt_profile_results_free(ctx, &profile);
     takt_session_destroy(session);
 }

@@ -64,7 +64,9 @@ static void percentiles(void)
     const takt_percentile *p = timing.stats.percentiles; /* 50, 90, 95, 99 */
     printf("p50 %.1f us, p95 %.1f us, p99 %.1f us%s\n", p[0].value / 1e3, p[2].value / 1e3,
            p[3].value / 1e3, p[3].resolved ? "" : " (at least: 100 runs cannot tell)");
-    EXPECT(timing.count == 100 && timing.warmup_runs == 10 && !p[3].resolved);
+    EXPECT_EQ(timing.count, 100);
+    EXPECT_EQ(timing.warmup_runs, 10);
+    EXPECT(!p[3].resolved);
     takt_timing_free(ctx, &timing);
     takt_session_destroy(session);
 }
@@ -93,7 +95,7 @@ static void allocator(void)
     takt_free(own, takt_alloc(own, 1000));
     takt_ctx_destroy(own);
     printf("%d blocks came from my own allocator\n", calls);
-    EXPECT(calls > 0);
+    EXPECT_IS(calls, >, 0);
 }
 
 static void square(void *user, const takt_tensor_view *in, size_t in_count,

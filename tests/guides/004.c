@@ -93,7 +93,7 @@ static void scheduling(void)
     takt_plan_query(plan, &info);
     printf("arena: %llu bytes of %llu\n", (unsigned long long)info.arena,
            (unsigned long long)info.peak);
-    EXPECT(info.peak <= scheduler.memory_limit);
+    EXPECT_IS(info.peak, <=, scheduler.memory_limit);
     takt_plan_destroy(plan);
 
     takt_plan_options tight = scheduler;
@@ -113,7 +113,8 @@ static void planning(void)
     printf("Minimum memory: %.1f MB\n", (double)estimate.lower_bound / (1024 * 1024));
     printf("Maximum memory: %.1f MB\n", (double)estimate.unshared / (1024 * 1024));
     printf("planned: %.1f MB\n", (double)estimate.arena / (1024 * 1024));
-    EXPECT(estimate.lower_bound <= estimate.arena && estimate.arena <= estimate.unshared);
+    EXPECT_IS(estimate.lower_bound, <=, estimate.arena);
+    EXPECT_IS(estimate.arena, <=, estimate.unshared);
     takt_plan_destroy(plan);
 }
 
@@ -172,7 +173,9 @@ static void limits(void)
     takt_resource_usage(ctx, &usage);
     printf("CPU Usage: %.1f%%\n", usage.cpu_pct);
     printf("Memory Usage: %.1f%%\n", usage.memory_pct);
-    EXPECT(usage.cpu_limit_pct == 90 && usage.memory_pct > 0 && usage.memory_pct < 100);
+    EXPECT_EQ(usage.cpu_limit_pct, 90);
+    EXPECT_IS(usage.memory_pct, >, 0);
+    EXPECT_IS(usage.memory_pct, <, 100);
     takt_session_destroy(session);
     EXPECT_OK(ctx, takt_set_cpu_limit(ctx, 100)); /* lifted */
 }
@@ -203,7 +206,9 @@ static void metrics(void)
     takt_monitor_metrics(analysis, &seen);
     printf("Inference time: %.3f ms\n", seen.p50_ns / 1e6);
     printf("Throughput: %.2f runs/s\n", seen.throughput);
-    EXPECT(seen.runs == 100 && seen.p50_ns > 0 && seen.p50_ns <= seen.p99_ns);
+    EXPECT_EQ(seen.runs, 100);
+    EXPECT_IS(seen.p50_ns, >, 0);
+    EXPECT_IS(seen.p50_ns, <=, seen.p99_ns);
     takt_session_destroy(session);
     takt_monitor_destroy(analysis);
 }
@@ -219,7 +224,8 @@ static void profiling(void)
     EXPECT_OK(ctx, takt_profile_stop(ctx, &results));
     printf("Total time: %.3f ms\n", (double)results.total_ns / 1e6);
     printf("Memory operations: %llu\n", (unsigned long long)(results.allocations + results.moves));
-    EXPECT(results.allocations == 0 && results.op_count > 0);
+    EXPECT_EQ(results.allocations, 0);
+    EXPECT_IS(results.op_count, >, 0);
     takt_profile_results_free(ctx, &results);
     takt_session_destroy(session);
 }

@@ -47,7 +47,7 @@ static void grows(void)
     size_t capacity = 0;
     for (size_t need = 1; need < 1000; need += 13) {
         EXPECT_OK(ctx, takt_mem_grow(ctx, &array, &capacity, need, sizeof(int)));
-        EXPECT(capacity >= need);
+        EXPECT_IS(capacity, >=, need);
         ((int *)array)[need - 1] = (int)need;
     }
     for (size_t need = 1; need < 1000; need += 13)

@@ -98,7 +98,7 @@ static void fills_with_random_numbers(void)
         for (int i = 0; d == TAKT_F32 && i < 1000; i++)
             EXPECT(((float *)a.data)[i] >= -1 && ((float *)a.data)[i] < 1);
         for (int i = 0; d == TAKT_BOOL && i < 1000; i++)
-            EXPECT(((uint8_t *)a.data)[i] <= 1);
+            EXPECT_IS(((uint8_t *)a.data)[i], <=, 1);
         takt_view_free(ctx, &a);
         takt_view_free(ctx, &b);
     }

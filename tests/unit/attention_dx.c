@@ -121,7 +121,7 @@ static void bits(void)
         }
         takt_model_destroy(model);
     }
-    EXPECT(zeros > 0);
+    EXPECT_IS(zeros, >, 0);
     takt_ctx_destroy(ctx);
 }
 

@@ -33,12 +33,16 @@ static void write_file(const char *text)
 /* What every machine has: more than nothing, and no slower near than far. */
 static void plausible(const takt_ceilings *c)
 {
-    EXPECT(c->one.threads == 1 && c->all.threads >= 1);
-    EXPECT(c->one.f32_gflops > 0.05 && c->one.f64_gflops > 0.05 && c->one.int8_gops > 0.05);
+    EXPECT_EQ(c->one.threads, 1);
+    EXPECT_IS(c->all.threads, >=, 1);
+    EXPECT_IS(c->one.f32_gflops, >, 0.05);
+    EXPECT_IS(c->one.f64_gflops, >, 0.05);
+    EXPECT_IS(c->one.int8_gops, >, 0.05);
     const takt_kernel *f16 = takt_kernel_find("peak_f16", takt_isa_detect(), NULL, 0, NULL);
     EXPECT((c->one.f16_gflops > 0) == (f16 != NULL && f16->rank > 0), "%g", c->one.f16_gflops);
-    EXPECT(c->all.f32_gflops >= c->one.f32_gflops);
-    EXPECT(c->one.read_gbs[TAKT_LEVELS - 1] > 0.05 && c->one.copy_gbs[TAKT_LEVELS - 1] > 0.05);
+    EXPECT_IS(c->all.f32_gflops, >=, c->one.f32_gflops);
+    EXPECT_IS(c->one.read_gbs[TAKT_LEVELS - 1], >, 0.05);
+    EXPECT_IS(c->one.copy_gbs[TAKT_LEVELS - 1], >, 0.05);
     EXPECT_EQ(strlen(c->fingerprint), 16);
 }
 
@@ -58,7 +62,8 @@ static void measured_and_kept(void)
     write_file(takt_text_get(&text));
     takt_text_deinit(&text);
     EXPECT_OK(ctx, takt_ceilings_get(ctx, path, false, &second));
-    EXPECT(second.from_file && second.one.f32_gflops == first.one.f32_gflops);
+    EXPECT(second.from_file);
+    EXPECT_EQ(second.one.f32_gflops, first.one.f32_gflops);
     EXPECT_EQ(second.one.f16_gflops, first.one.f16_gflops);
     EXPECT_EQ(second.all.bf16_gflops, first.all.bf16_gflops);
     EXPECT(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs) == 0);
@@ -102,13 +107,16 @@ static void peaks(void)
     EXPECT(!first.from_file && first.peak_count == takt_isa_peaks_here(), "%d", first.peak_count);
     for (int i = 0; i < first.peak_count; i++) {
         const takt_isa_peak *p = &first.peaks[i];
-        EXPECT(p->one_thread > 0 && p->all_threads >= p->one_thread && p->threads >= 1);
+        EXPECT_IS(p->one_thread, >, 0);
+        EXPECT_IS(p->all_threads, >=, p->one_thread);
+        EXPECT_IS(p->threads, >=, 1);
         has_scalar |= strcmp(p->type, "f32") == 0 && strcmp(p->isa, "scalar") == 0;
         is_missing |= strcmp(p->type, "f16") == 0 && strcmp(p->isa, "scalar") == 0;
     }
     EXPECT(has_scalar && !is_missing, "portable code has no arithmetic in 16 bits");
     EXPECT_OK(ctx, takt_system_rates_get(ctx, folder, path, false, &second));
-    EXPECT(second.from_file && second.peak_count == first.peak_count);
+    EXPECT(second.from_file);
+    EXPECT_EQ(second.peak_count, first.peak_count);
     EXPECT(memcmp(first.peaks, second.peaks, sizeof first.peaks) == 0);
 }
 
@@ -231,18 +239,21 @@ static void device_roofs(void)
     EXPECT(strcmp(takt_roof_bound(&roof, 9000), "launch") == 0, "%s", takt_roof_bound(&roof, 9000));
     step.cost.flops = 60e8; /* 100 us */
     takt_roof_of_device(&plan, &step, &d, &roof);
-    EXPECT(strcmp(takt_roof_bound(&roof, 2e5), "FMA") == 0 && fabs(roof.floor_ns - 1e5) < 1e-3);
+    EXPECT_TEXT(takt_roof_bound(&roof, 2e5), "FMA");
+    EXPECT_IS(fabs(roof.floor_ns - 1e5), <, 1e-3);
     step.cost.flops = 1e6;
     views[0].dim[0] = views[1].dim[0] = 50000000;
     takt_roof_of_device(&plan, &step, &d, &roof);
-    EXPECT(strcmp(takt_roof_bound(&roof, 3e5), "HBM") == 0 && fabs(roof.floor_ns - 2e5) < 1e-3);
+    EXPECT_TEXT(takt_roof_bound(&roof, 3e5), "HBM");
+    EXPECT_IS(fabs(roof.floor_ns - 2e5), <, 1e-3);
     takt_roof_of_device(&plan, &step, &none, &roof);
     EXPECT_TEXT(takt_roof_bound(&roof, 3e5), "unknown");
     EXPECT_EQ(roof.floor_ns, 0);
     step.space = 0;
     step.transfer = (takt_transfer){TAKT_COPY_UP, 200000000};
     takt_roof_of_device(&plan, &step, &d, &roof);
-    EXPECT(strcmp(takt_roof_bound(&roof, 5e6), "PCIe") == 0 && fabs(roof.floor_ns - 4e6) < 1e-3);
+    EXPECT_TEXT(takt_roof_bound(&roof, 5e6), "PCIe");
+    EXPECT_IS(fabs(roof.floor_ns - 4e6), <, 1e-3);
     EXPECT_EQ(takt_bound_read("FMA"), TAKT_BOUND_COMPUTE);
     EXPECT_EQ(takt_bound_read("launch"), TAKT_BOUND_OVERHEAD);
     EXPECT_EQ(takt_bound_read("HBM"), TAKT_BOUND_MEMORY);

@@ -16,7 +16,8 @@ static void defaults(void)
     takt_ctx *ctx;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     const takt_limits *l = takt_ctx_limits(ctx);
-    EXPECT(l->bytes == takt_memory_allowed() / 2 && l->bytes > 0);
+    EXPECT_EQ(l->bytes, takt_memory_allowed() / 2);
+    EXPECT_IS(l->bytes, >, 0);
     EXPECT_EQ(l->file_bytes, UINT64_C(64) << 30);
     EXPECT_EQ(l->tensor_bytes, UINT64_C(16) << 30);
     EXPECT_EQ(l->nodes, 4000000);
@@ -24,7 +25,7 @@ static void defaults(void)
     EXPECT_EQ(l->depth, 32);
     EXPECT_EQ(l->trip_count, 1000000);
     EXPECT_EQ(l->errors, 20);
-    EXPECT(ctx->now_ns(ctx->clock_user) <= ctx->now_ns(ctx->clock_user));
+    EXPECT_IS(ctx->now_ns(ctx->clock_user), <=, ctx->now_ns(ctx->clock_user));
     takt_ctx_destroy(ctx);
     takt_ctx_destroy(NULL);
     EXPECT(takt_last_error(NULL)[0] != '\0' && takt_last_error_info(NULL)->offset == -1);
@@ -45,7 +46,7 @@ static void limit_edge(void)
     EXPECT_STATUS(ctx, takt_mem_get(ctx, 1001, "a test", &a), TAKT_ERR_MEMORY);
     EXPECT(a == NULL && strstr(takt_last_error(ctx), "1001 bytes for a test") != NULL);
     EXPECT(strstr(takt_last_error(ctx), "limits.bytes") != NULL, "%s", takt_last_error(ctx));
-    EXPECT(takt_last_error_info(ctx)->hint[0] != '\0');
+    EXPECT_IS(takt_last_error_info(ctx)->hint[0], !=, '\0');
     EXPECT_OK(ctx, takt_mem_get(ctx, 600, "a test", &a));
     EXPECT_STATUS(ctx, takt_mem_get(ctx, 401, "a test", &b), TAKT_ERR_MEMORY);
     EXPECT_STATUS(ctx, takt_mem_get(ctx, SIZE_MAX, "a test", &b), TAKT_ERR_MEMORY);

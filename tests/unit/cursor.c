@@ -16,7 +16,8 @@ static void reads(void)
     EXPECT_EQ(takt_cursor_u16le(&c), 0x0302);
     EXPECT_EQ(takt_cursor_u32le(&c), 0x07060504u);
     EXPECT_EQ(takt_cursor_u64le(&c), 0x0F0E0D0C0B0A0908u);
-    EXPECT(takt_cursor_left(&c) == 1 && !c.failed);
+    EXPECT_EQ(takt_cursor_left(&c), 1);
+    EXPECT(!c.failed);
     EXPECT(takt_cursor_u16le(&c) == 0 && c.failed, "one byte is not two");
     EXPECT(takt_cursor_offset(&c) == 115, "the place of the failure stays");
     EXPECT(takt_cursor_u8(&c) == 0 && takt_cursor_left(&c) == 0, "failures stick");
@@ -38,10 +39,15 @@ static void parts(void)
     takt_cursor s = takt_cursor_sub(&c, 3);
     EXPECT_EQ(takt_cursor_offset(&s), 1002);
     EXPECT_EQ(takt_cursor_left(&s), 3);
-    EXPECT(takt_cursor_u8(&s) == 2 && takt_cursor_u32le(&s) == 0 && s.failed);
+    EXPECT_EQ(takt_cursor_u8(&s), 2);
+    EXPECT_EQ(takt_cursor_u32le(&s), 0);
+    EXPECT(s.failed);
     EXPECT(!c.failed && takt_cursor_u8(&c) == 5, "a part's failure is its own");
     s = takt_cursor_sub(&c, SIZE_MAX);
-    EXPECT(s.failed && c.failed && takt_cursor_left(&s) == 0 && takt_cursor_u8(&s) == 0);
+    EXPECT(s.failed);
+    EXPECT(c.failed);
+    EXPECT_EQ(takt_cursor_left(&s), 0);
+    EXPECT_EQ(takt_cursor_u8(&s), 0);
     EXPECT_EQ(takt_cursor_offset(&s), 1006);
 }
 
@@ -57,17 +63,26 @@ static uint64_t varint(const char *bytes, size_t length, bool *failed)
 static void varints(void)
 {
     bool failed;
-    EXPECT(varint("\0", 1, &failed) == 0 && !failed);
-    EXPECT(varint("\x7F", 1, &failed) == 127 && !failed);
-    EXPECT(varint("\x80\x01", 2, &failed) == 128 && !failed);
-    EXPECT(varint("\xAC\x02", 2, &failed) == 300 && !failed);
-    EXPECT(varint("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 10, &failed) == UINT64_MAX &&
-           !failed);
-    EXPECT(varint("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10, &failed) == 0 && !failed);
-    EXPECT(varint("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 10, &failed) == 0 && failed);
-    EXPECT(varint("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11, &failed) == 0 && failed);
-    EXPECT(varint("\x80", 1, &failed) == 0 && failed);
-    EXPECT(varint("", 0, &failed) == 0 && failed);
+    EXPECT_EQ(varint("\0", 1, &failed), 0);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\x7F", 1, &failed), 127);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\x80\x01", 2, &failed), 128);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\xAC\x02", 2, &failed), 300);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 10, &failed), UINT64_MAX);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 10, &failed), 0);
+    EXPECT(!failed);
+    EXPECT_EQ(varint("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 10, &failed), 0);
+    EXPECT(failed);
+    EXPECT_EQ(varint("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11, &failed), 0);
+    EXPECT(failed);
+    EXPECT_EQ(varint("\x80", 1, &failed), 0);
+    EXPECT(failed);
+    EXPECT_EQ(varint("", 0, &failed), 0);
+    EXPECT(failed);
 }
 
 static void sizes(void)
@@ -80,8 +95,9 @@ static void sizes(void)
     EXPECT_EQ(takt_round_up(65, 64), 128);
     EXPECT_EQ(takt_round_up(64, 64), 64);
     EXPECT_EQ(takt_round_up(0, 16), 0);
-    EXPECT(takt_round_up(SIZE_MAX, 64) == SIZE_MAX - 63 && /* never a small one */
-           takt_round_up(SIZE_MAX - 62, 64) == SIZE_MAX - 63);
+    EXPECT_EQ(takt_round_up(SIZE_MAX, 64), SIZE_MAX - 63);
+    EXPECT_EQ(/* never a small one */
+              takt_round_up(SIZE_MAX - 62, 64), SIZE_MAX - 63);
     EXPECT(!takt_size_align(SIZE_MAX - 5, 64, &r) && r == 0);
     EXPECT(takt_i64_add(-5, 3, &i) && i == -2 && !takt_i64_add(INT64_MAX, 1, &i));
     EXPECT(takt_i64_mul(-5, 3, &i) && i == -15 && !takt_i64_mul(INT64_MIN, -1, &i) && i == -15);

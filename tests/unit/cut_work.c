@@ -11,7 +11,8 @@ static void finer(void)
     const takt_cut_pace many = {16, 2.7e8, 1e6}, few = {2, 2.7e8, 1e6}, small = {16, 1e6, 1e6};
     const takt_cut each = takt_cpu_cut_of(&work, 16, 1e6);
     const takt_cut fine = takt_cpu_cut_finer(&work, each, &many);
-    EXPECT(each.rows * each.columns == 16 && !each.is_tall);
+    EXPECT_EQ(each.rows * each.columns, 16);
+    EXPECT(!each.is_tall);
     EXPECT(fine.columns == each.columns && fine.rows > each.rows && fine.is_tall, "%zu x %zu",
            fine.rows, fine.columns);
     for (size_t i = 0; i < fine.rows * fine.columns; i++)
@@ -37,7 +38,7 @@ static void products(void)
     const takt_cut_work head = {128, 8, 14, 2};
     const takt_cut_pace sixteen = {16, 2.1e6, 3.3e4}, two = {2, 2.1e6, 3.3e4},
                         short_one = {16, 2e5, 3e4};
-    EXPECT(takt_cpu_cut_products(&head, 12, &sixteen).rows >= 4);
+    EXPECT_IS(takt_cpu_cut_products(&head, 12, &sixteen).rows, >=, 4);
     EXPECT_EQ(takt_cpu_cut_products(&head, 3, &two).rows, 2);
     EXPECT_EQ(takt_cpu_cut_products(&head, 12, &two).rows, 1);
     EXPECT_EQ(takt_cpu_cut_products(&head, 64, &sixteen).rows, 1);

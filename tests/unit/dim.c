@@ -64,7 +64,8 @@ static void normal_form(void)
 {
     begin();
     const takt_dim n = name("n"), m = name("m");
-    EXPECT(n == name("n") && n != m);
+    EXPECT_EQ(n, name("n"));
+    EXPECT_IS(n, !=, m);
     EXPECT_EQ(sub(add(n, 1), 1), n);
     EXPECT_EQ(add(n, m), add(m, n));
     EXPECT_EQ(mul(add(n, 1), add(n, 1)), add(add(mul(n, n), mul(2, n)), 1));
@@ -187,7 +188,7 @@ static void quotients(void)
     const takt_dim frames = sub(n, 6);
     EXPECT_EQ(divide(mul(512, mul(b, frames)), mul(b, frames)), 512);
     EXPECT_EQ(divide(mul(b, add(n, 1)), mul(2, b)), divide(add(n, 1), 2));
-    EXPECT(divide(add(mul(b, n), 1), b) != n);
+    EXPECT_IS(divide(add(mul(b, n), 1), b), !=, n);
     end();
 }
 

@@ -107,7 +107,7 @@ static void second_call_allocates_nothing(void)
     for (int i = 0; i < 10; i++) {
         in.data = x + i;
         EXPECT_OK(ctx, takt_op_run(ctx, &call));
-        EXPECT(fabsf(y[0] + y[1] + y[2] + y[3] - 1) < 1e-6f);
+        EXPECT_IS(fabsf(y[0] + y[1] + y[2] + y[3] - 1), <, 1e-6f);
     }
     EXPECT(inject.gets == gets, "%llu allocations", (unsigned long long)(inject.gets - gets));
 }
@@ -157,7 +157,8 @@ static void bounded(void)
     }
     const uint64_t before = inject.live_bytes;
     const uint64_t freed = takt_ctx_trim(ctx);
-    EXPECT(freed > 0 && before - inject.live_bytes == freed);
+    EXPECT_IS(freed, >, 0);
+    EXPECT_EQ(before - inject.live_bytes, freed);
 }
 
 static void *work(void *user)

@@ -89,7 +89,7 @@ static void catalogue(void)
 {
     const int *ids;
     const int count = takt_error_ids(&ids);
-    EXPECT(count > 20);
+    EXPECT_IS(count, >, 20);
     for (int i = 0; i < count; i++) {
         const char *text = takt_error_explain(ids[i]);
         EXPECT(text != NULL && strlen(text) > 10, "%d", ids[i]);

@@ -75,7 +75,7 @@ static int too_many_errors(void)
     takt_graph *g = NULL;
     takt_diagnostics_init(&list, ctx);
     const takt_parse_options options = {.diagnostics = &list};
-    EXPECT(takt_parse(ctx, "m.takt", text, strlen(text), &options, &g) == TAKT_ERR_SYNTAX);
+    EXPECT_EQ(takt_parse(ctx, "m.takt", text, strlen(text), &options, &g), TAKT_ERR_SYNTAX);
     const int id = list.is_full ? TAKT_E_TOO_MANY_ERRORS : last_id();
     takt_diagnostics_deinit(&list);
     return id;
@@ -380,7 +380,7 @@ static void catalogue(void)
 {
     const int *ids;
     const int count = takt_error_ids(&ids);
-    EXPECT(count > 40);
+    EXPECT_IS(count, >, 40);
     for (int i = 0; i < count; i++) {
         EXPECT(has_row(ids[i]) || is_expected_elsewhere(ids[i]), "no test expects %s (%d)",
                takt_error_name(ids[i]), ids[i]);

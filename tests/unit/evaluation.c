@@ -208,7 +208,11 @@ static void augments(void)
         const float *s = a + i * SIZE;
         const ptrdiff_t from = (ptrdiff_t)s[5] - 1;
         const ptrdiff_t y = from / 4 - 1, x_by = from % 4 - 1;
-        EXPECT(y >= -1 && y <= 1 && x_by >= -1 && x_by <= 1 && s[17] == s[5] + 12);
+        EXPECT_IS(y, >=, -1);
+        EXPECT_IS(y, <=, 1);
+        EXPECT_IS(x_by, >=, -1);
+        EXPECT_IS(x_by, <=, 1);
+        EXPECT_EQ(s[17], s[5] + 12);
         EXPECT((s[0] == 0) == (y < 0 || x_by < 0), "%g", (double)s[0]);
         moved += y != 0 || x_by != 0;
     }
@@ -223,7 +227,8 @@ static void augments(void)
         sum += d;
         squares += d * d;
     }
-    EXPECT(fabs(sum) < 0.5 * 4 * 70 && fabs(squares / (COUNT * SIZE) - 0.25) < 0.02);
+    EXPECT_IS(fabs(sum), <, 0.5 * 4 * 70);
+    EXPECT_IS(fabs(squares / (COUNT * SIZE) - 0.25), <, 0.02);
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, rows, COUNT, a));
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, back, COUNT, b));
     for (size_t i = 0; i < COUNT; i++)

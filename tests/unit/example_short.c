@@ -75,7 +75,7 @@ static void views(takt_ctx *ctx)
     EXPECT_STATUS(NULL, takt_view_alloc(NULL, &out), TAKT_ERR_ARGUMENT);
     takt_view_free(ctx, NULL);
     takt_view_free(NULL, &out);
-    EXPECT(takt_view_element(NULL, 0) != takt_view_element(NULL, 0)); /* NaN */
+    EXPECT_IS(takt_view_element(NULL, 0), !=, takt_view_element(NULL, 0)); /* NaN */
     EXPECT_STATUS(NULL, takt_view_load(ctx, NULL, NULL, &out), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, takt_view_load(ctx, "x", NULL, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, takt_view_load_ordered(NULL, "x", NULL, &out), TAKT_ERR_ARGUMENT);

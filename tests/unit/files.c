@@ -166,7 +166,7 @@ static void stays_beneath(void)
 static void walks_beneath(void)
 {
     const int dir = open(in("model"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    EXPECT(dir >= 0);
+    EXPECT_IS(dir, >=, 0);
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
         const int want = attacks[i].error;
         if (want == EMLINK || want == EISDIR || strcmp(attacks[i].name, "fifo") == 0)
@@ -233,7 +233,7 @@ static void replaces(void)
     EXPECT_EQ(s->create(s->user, in("model/"), &f), EISDIR);
     EXPECT(s->create(s->user, in("model/fifo"), &f) == ESPIPE, "a pipe is not replaced by a file");
     EXPECT_EQ(s->create(s->user, "/dev/null", &f), ESPIPE);
-    EXPECT(s->create(s->user, "", &f) != 0);
+    EXPECT_IS(s->create(s->user, "", &f), !=, 0);
 
     EXPECT_EQ(symlink("../secret", in("outside/link")), 0);
     EXPECT_EQ(s->create(s->user, in("outside/link"), &f), 0);
@@ -263,7 +263,8 @@ static void keeps_private(void)
                (unsigned)mode_of("outside/own"));
         EXPECT_EQ(chmod(in("outside/own"), 0666), 0);
     }
-    EXPECT(s->remove(s->user, in("outside/own")) == 0 && mode_of("outside/own") < 0);
+    EXPECT_EQ(s->remove(s->user, in("outside/own")), 0);
+    EXPECT_IS(mode_of("outside/own"), <, 0);
     EXPECT_EQ(s->remove(s->user, in("outside/own")), ENOENT);
     EXPECT(s->create_private(s->user, in("model"), &f) == EISDIR && f == NULL);
 }

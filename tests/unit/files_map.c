@@ -167,7 +167,8 @@ static void short_files(void)
     size_t refused = 0;
     if (f != NULL)
         fclose(f);
-    EXPECT(length > 1000 && length < sizeof bytes);
+    EXPECT_IS(length, >, 1000);
+    EXPECT_IS(length, <, sizeof bytes);
     for (size_t cut = 0; cut < length; cut += cut < 400 ? 37 : length / 60) {
         takt_model *m = NULL, *other = NULL;
         write_text(at("short.gguf"), bytes, cut);

@@ -140,8 +140,10 @@ static void threads(void)
         const double sum = number_of(t, "busy_us") + number_of(t, "wait_us");
         EXPECT(fabs(sum - number_of(step, "time_us")) < 1e-6 * sum + 1e-9, "%g", sum);
     }
-    EXPECT(number_of(step, "wait") >= 0 && number_of(step, "wait") < 1);
-    EXPECT(number_of(step, "imbalance") >= 0 && number_of(step, "imbalance") <= 1 + 1e-6);
+    EXPECT_IS(number_of(step, "wait"), >=, 0);
+    EXPECT_IS(number_of(step, "wait"), <, 1);
+    EXPECT_IS(number_of(step, "imbalance"), >=, 0);
+    EXPECT_IS(number_of(step, "imbalance"), <=, 1 + 1e-6);
     EXPECT(about(&r, "findings", "synchronisation") != NULL ||
            about(&r, "ruled_out", "synchronisation") != NULL || number_of(step, "wait") > 0.25);
     done(&r, session);
@@ -213,7 +215,8 @@ static void loading(void)
         found = about(&r, "ruled_out", "data loading");
     const char *figure = found != NULL ? takt_json_get(found, "figure")->text : "none";
     EXPECT(strncmp(figure, "every run copies x: ", 20) == 0, "%s", figure);
-    EXPECT(number_of(r.root, "moved_buffers") == 1 && number_of(r.root, "moves_us") > 0);
+    EXPECT_EQ(number_of(r.root, "moved_buffers"), 1);
+    EXPECT_IS(number_of(r.root, "moves_us"), >, 0);
     const double gain = number_of(found, "largest_gain");
     EXPECT(gain > 0 && gain <= 1, "%g", gain);
     done(&r, session);
@@ -251,7 +254,7 @@ static void busy_machine(void)
     EXPECT(about(&r, "ruled_out", "machine") == NULL);
     if (unknown == NULL) {
         EXPECT_TEXT(takt_json_get(first, "cause")->text, "machine");
-        EXPECT(number_of(first, "largest_gain") > 0.05);
+        EXPECT_IS(number_of(first, "largest_gain"), >, 0.05);
     } else { /* where the system does not tell */
         EXPECT(strstr(takt_json_get(unknown, "figure")->text, "unavailable") != NULL);
     }

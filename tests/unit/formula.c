@@ -17,13 +17,13 @@ static void check(const int64_t *v, int64_t low, int64_t step, size_t most_piece
 {
     takt_formula f;
     takt_formula_find(&f, v, COUNT, low, step);
-    EXPECT(f.count <= most_pieces);
+    EXPECT_IS(f.count, <=, most_pieces);
     for (size_t i = 0; i < COUNT; i++) {
         const double at = takt_formula_at(&f, low + (int64_t)i * step);
         if (f.is_exact)
             EXPECT_EQ(at, (double)v[i]);
         else
-            EXPECT(at >= (double)v[i]);
+            EXPECT_IS(at, >=, (double)v[i]);
     }
 }
 
@@ -32,7 +32,8 @@ static void write_check(const int64_t *v, int64_t low, const char *wants)
     takt_formula f;
     char text[512];
     takt_formula_find(&f, v, COUNT, low, 1);
-    EXPECT(f.is_exact && f.count == 1);
+    EXPECT(f.is_exact);
+    EXPECT_EQ(f.count, 1);
     const size_t length = takt_piece_write(&f.at[0], "n", text, sizeof text);
     EXPECT_TEXT(text, wants);
     for (size_t room = 0; room < length; room++) { /* cut, never beyond */
@@ -77,7 +78,8 @@ int main(void)
             v[i] = 64 * i * (trial % 5) * (trial % 3 > 0 ? i : 1) + rand() % 4096;
         check(v, trial, 1 + trial % 2, 1);
         takt_formula_find(&f, v, COUNT, trial, 1);
-        EXPECT(!f.is_exact && f.count == 1);
+        EXPECT(!f.is_exact);
+        EXPECT_EQ(f.count, 1);
     }
     for (size_t count = 1; count < 5; count++) {
         takt_formula f;
@@ -86,7 +88,7 @@ int main(void)
             EXPECT_EQ(takt_formula_at(&f, 3 + (int64_t)i), (double)v[i]);
         takt_formula_find(&f, v, count, 3, 2);
         for (size_t i = 0; i < count; i++)
-            EXPECT(takt_formula_at(&f, 3 + 2 * (int64_t)i) >= (double)v[i]);
+            EXPECT_IS(takt_formula_at(&f, 3 + 2 * (int64_t)i), >=, (double)v[i]);
     }
     return test_done();
 }

@@ -255,7 +255,8 @@ static void shared_blocks(void)
             continue;
         }
         const size_t count = floats / sizeof(float) / type->elements;
-        EXPECT(length == count * type->bytes && count > 0);
+        EXPECT_EQ(length, count * type->bytes);
+        EXPECT_IS(count, >, 0);
         for (size_t b = 0; b < count; b++) {
             takt_ggml_decode(takt_gguf_format(type), packed + b * type->bytes, 1, block);
             wrong += memcmp(block, want + b * type->elements, type->elements * sizeof(float)) != 0;

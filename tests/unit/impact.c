@@ -89,7 +89,8 @@ static void switches(int threads)
             EXPECT(row_of(rows, names[i]) != NULL, "%s", names[i]);
         const takt_json *none = row_of(rows, "nothing"), *vector = row_of(rows, "vector");
         EXPECT_EQ(number_of(none, "peak_bytes"), number_of(none, "before_peak_bytes"));
-        EXPECT(number_of(none, "before_us") > 0 && number_of(vector, "ratio") > 0);
+        EXPECT_IS(number_of(none, "before_us"), >, 0);
+        EXPECT_IS(number_of(vector, "ratio"), >, 0);
         for (const takt_json *row = takt_json_first(rows); row != NULL; row = takt_json_next(row)) {
             const double times = number_of(row, "median_us") / number_of(row, "before_us");
             if (takt_json_get(row, "ratio") != NULL) /* the percentage is that of the times */

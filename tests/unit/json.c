@@ -61,17 +61,23 @@ static void structure(void)
 static void numbers(void)
 {
     const takt_json *v = parse("-9223372036854775808");
-    EXPECT(v->is_integer && v->integer == INT64_MIN && v->number == -0x1p63);
+    EXPECT(v->is_integer);
+    EXPECT_EQ(v->integer, INT64_MIN);
+    EXPECT_EQ(v->number, -0x1p63);
     v = parse("9223372036854775807");
-    EXPECT(v->is_integer && v->integer == INT64_MAX);
+    EXPECT(v->is_integer);
+    EXPECT_EQ(v->integer, INT64_MAX);
     v = parse("9223372036854775808");
-    EXPECT(!v->is_integer && v->number == 0x1p63);
+    EXPECT(!v->is_integer);
+    EXPECT_EQ(v->number, 0x1p63);
     v = parse("18446744073709551616");
-    EXPECT(!v->is_integer && v->number == 0x1p64);
+    EXPECT(!v->is_integer);
+    EXPECT_EQ(v->number, 0x1p64);
     v = parse("-0");
     EXPECT(v->is_integer && v->integer == 0 && signbit(v->number));
     v = parse("1.0");
-    EXPECT(!v->is_integer && v->number == 1);
+    EXPECT(!v->is_integer);
+    EXPECT_EQ(v->number, 1);
     EXPECT(parse("1e3")->number == 1000 && !parse("1e3")->is_integer);
     EXPECT_EQ(parse("0.1")->number, 0.1);
     EXPECT_EQ(parse("-1.5E-3")->number, -1.5e-3);
@@ -231,7 +237,7 @@ static void large(void)
     EXPECT_STATUS(ctx, parse_bytes(digits, sizeof digits, &root), TAKT_ERR_FORMAT);
     digits[1] = '.';
     EXPECT_OK(ctx, parse_bytes(digits, sizeof digits, &root));
-    EXPECT(fabs(root->number - 7.777777777777778) < 1e-15);
+    EXPECT_IS(fabs(root->number - 7.777777777777778), <, 1e-15);
     takt_arena_deinit(&arena);
 }
 

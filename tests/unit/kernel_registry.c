@@ -20,11 +20,11 @@ static void detection_has_scalar_and_one_architecture(void)
     const takt_isa_set arm = BIT(neon) | BIT(dotprod) | BIT(i8mm) | BIT(fp16) | BIT(fhm) |
                              BIT(bf16) | BIT(sve256) | BIT(sve512);
     const takt_isa_set here = takt_isa_detect();
-    EXPECT((here & BIT(scalar)) != 0);
+    EXPECT_IS((here & BIT(scalar)), !=, 0);
     EXPECT((here & arm) == 0 || (here & ~(arm | BIT(scalar))) == 0, "set 0x%x", (unsigned)here);
     EXPECT(takt_isa_detect() == here, "the second answer differs");
 #ifdef __aarch64__
-    EXPECT((here & BIT(neon)) != 0);
+    EXPECT_IS((here & BIT(neon)), !=, 0);
 #endif
 }
 

@@ -91,7 +91,9 @@ static void rest(world *w, takt_kv_table *t, takt_kv_table *to)
         return;
     const size_t count = t->count;
     takt_kv_rest(&w->b, t, to);
-    EXPECT(t->count == 0 && to->count == count && !to->is_live);
+    EXPECT_EQ(t->count, 0);
+    EXPECT_EQ(to->count, count);
+    EXPECT(!to->is_live);
 }
 
 static void step(world *w)

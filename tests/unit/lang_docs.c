@@ -55,7 +55,7 @@ static void run(const char *path)
             EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(session, i), 1, (uint32_t)i));
         EXPECT(takt_session_run(session) == TAKT_OK, "%s: %s", path,
                takt_session_error(session)->message);
-        EXPECT(takt_session_output_count(session) > 0);
+        EXPECT_IS(takt_session_output_count(session), >, 0);
     }
     takt_session_destroy(session);
     takt_plan_destroy(plan);

@@ -169,7 +169,7 @@ static takt_status chain(size_t count)
 {
     static char paths[300][16], texts[300][80];
     static entry list[302];
-    if (!EXPECT(count <= 300))
+    if (!EXPECT_IS(count, <=, 300))
         return TAKT_OK;
     list[0] = (entry){"m.takt", "import \"f0.takt\"\n" MODEL};
     for (size_t i = 0; i < count; i++) {

@@ -53,7 +53,9 @@ static void ranges_and_numbers(void)
     if (!EXPECT_OK(ctx, takt_sample_graph(ctx, NULL, "add(mul(f32[2] in (-1, 0.5), f32[n]), 3)",
                                           &graph, &ranges)))
         return;
-    EXPECT(ranges.count == 2 && ranges.at[0].is_set && !ranges.at[1].is_set);
+    EXPECT_EQ(ranges.count, 2);
+    EXPECT(ranges.at[0].is_set);
+    EXPECT(!ranges.at[1].is_set);
     EXPECT_EQ(ranges.at[0].low, -1);
     EXPECT_EQ(ranges.at[0].high, 0.5);
     EXPECT_EQ(graph->output_count, 1);

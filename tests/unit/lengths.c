@@ -190,7 +190,7 @@ static void bounds(void)
     EXPECT(e->id == TAKT_E_LENGTH && strstr(e->message, "5") != NULL &&
                strstr(e->message, "bound 3") != NULL && strstr(e->hint, "--bound kept=5") != NULL,
            "%s; %s", e->message, e->hint);
-    EXPECT(e->node[0] != '\0');
+    EXPECT_IS(e->node[0], !=, '\0');
     x[0] = x[3] = -1;
     EXPECT_OK(NULL, takt_session_run(s));
     check(s, 40, 3);

@@ -75,7 +75,7 @@ static void refuses_turns(void)
         EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
         const int64_t rows = takt_session_output(s, 1)->dims[0];
         EXPECT(rows == 1 || rows == 24);
-        EXPECT(rows != last);
+        EXPECT_IS(rows, !=, last);
         last = rows;
     }
     takt_session_destroy(s);

@@ -41,7 +41,9 @@ static void closed_loops(void)
         EXPECT_OK(ctx, takt_sessions_load(sessions, streams, &exact, &load));
         EXPECT(load.timing.count == 200 && load.timing.is_complete && load.unanswered == 0,
                "%s %zu", takt_scenario_name(all[i]), load.timing.count);
-        EXPECT(load.streams == streams && load.qps > 0 && load.timing.stats.median > 0);
+        EXPECT_EQ(load.streams, streams);
+        EXPECT_IS(load.qps, >, 0);
+        EXPECT_IS(load.timing.stats.median, >, 0);
         /* Nobody answers faster than all streams together can. */
         EXPECT(load.qps <= 1.01e9 * (double)streams / load.timing.stats.min, "%g", load.qps);
         takt_load_free(ctx, &load);
@@ -63,7 +65,8 @@ static double last_arrival(void)
         return 0;
     if (EXPECT(load.timing.count == 200 && load.unanswered == 0))
         ms = (load.wall_ns - load.timing.samples[199]) * 1e-6;
-    EXPECT(load.waiting.count == 200 && load.waiting.median < load.timing.stats.median);
+    EXPECT_EQ(load.waiting.count, 200);
+    EXPECT_IS(load.waiting.median, <, load.timing.stats.median);
     takt_load_free(ctx, &load);
     return ms;
 }
@@ -103,7 +106,8 @@ static void peaks(void)
     const takt_slo never = {.part = 0.99, .limit_ns = 1}, always = {.part = 0.5, .limit_ns = 1e12};
     for (int i = 0; i < 10; i++) { /* a busy machine may stand still for a whole try */
         EXPECT_OK(ctx, takt_sessions_peak(sessions, 1, &o, always, &peak, &load));
-        EXPECT(peak.try_count >= 1 && load.timing.count > 0);
+        EXPECT_IS(peak.try_count, >=, 1);
+        EXPECT_IS(load.timing.count, >, 0);
         EXPECT(peak.qps <= load.qps, "%g is the peak, %g were served", peak.qps, load.qps);
         takt_load_free(ctx, &load);
         if (peak.qps > 0)
@@ -111,7 +115,9 @@ static void peaks(void)
     }
     EXPECT(peak.qps > 0, "%g", peak.qps);
     EXPECT_OK(ctx, takt_sessions_peak(sessions, 1, &o, never, &peak, &load));
-    EXPECT(peak.qps == 0 && peak.try_count >= 1 && !peak.tries[0].met);
+    EXPECT_EQ(peak.qps, 0);
+    EXPECT_IS(peak.try_count, >=, 1);
+    EXPECT(!peak.tries[0].met);
     for (size_t i = 1; i < peak.try_count; i++)
         EXPECT(peak.tries[i].qps < peak.tries[i - 1].qps, "halved every time");
     takt_load_free(ctx, &load);
@@ -128,7 +134,8 @@ static void mistakes(void)
     for (int i = 0; i < STREAMS; i++) {
         takt_session_cancel(sessions[i]);
         EXPECT_STATUS(NULL, takt_sessions_load(sessions, STREAMS, &o, &load), TAKT_ERR_CANCELLED);
-        EXPECT(!load.timing.is_complete && load.timing.count < 50);
+        EXPECT(!load.timing.is_complete);
+        EXPECT_IS(load.timing.count, <, 50);
         takt_load_free(ctx, &load);
     }
     EXPECT_TEXT(takt_scenario_name(TAKT_MULTI_STREAM), "multi-stream");

@@ -208,9 +208,13 @@ static void in_c(void)
     EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
     EXPECT_EQ(takt_model_relation_count(m), 2);
     EXPECT_OK(ctx, takt_model_relation(m, 1, &about));
-    EXPECT(strcmp(about.name, "path") == 0 && strcmp(about.kind, "rule") == 0 && about.arity == 2 &&
-           about.form == TAKT_RELATION_BITS && about.is_recursive && about.sizes[1] == 70 &&
-           strcmp(about.domains[0], "node") == 0);
+    EXPECT_TEXT(about.name, "path");
+    EXPECT_TEXT(about.kind, "rule");
+    EXPECT_EQ(about.arity, 2);
+    EXPECT_EQ(about.form, TAKT_RELATION_BITS);
+    EXPECT(about.is_recursive);
+    EXPECT_EQ(about.sizes[1], 70);
+    EXPECT_TEXT(about.domains[0], "node");
     EXPECT_STATUS(NULL, takt_model_relation(m, 2, &about), TAKT_ERR_NOT_FOUND);
     EXPECT_OK(ctx, takt_relation_read(m, "edge", NULL, facts, sizeof facts - 1, &view));
     EXPECT_OK(ctx, takt_session_bind(s, "edge", &view));

@@ -239,7 +239,8 @@ static void programs(void)
     EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){8, 4}, 1, &plan));
     plan.budget = 5;
     full = takt_dl_run(&plan, in, to, room, NULL, NULL);
-    EXPECT(full.is_spent && takt_dl_full_id(&full) == TAKT_E_TRIP_COUNT);
+    EXPECT(full.is_spent);
+    EXPECT_EQ(takt_dl_full_id(&full), TAKT_E_TRIP_COUNT);
     takt_arena_deinit(&arena);
     takt_ctx_destroy(ctx);
 }

@@ -77,7 +77,7 @@ static void run(takt_arena *arena, const takt_dl *program, const facts *f, size_
     takt_dl_plan plan;
     takt_pool *pool = NULL;
     EXPECT_OK(ctx, takt_dl_prepare(arena, program, sizes, (size_t)count, &plan));
-    EXPECT((plan.workers > 1) == (count > 1 && capacity >= TAKT_DL_LARGE));
+    EXPECT_EQ((plan.workers > 1), (count > 1 && capacity >= TAKT_DL_LARGE));
     EXPECT_OK(ctx, takt_pool_create(ctx, count, NULL, &pool));
     EXPECT(takt_pool_try_lease(pool));
     char *scratch = takt_arena_array(arena, plan.scratch_bytes + 64, 1);
@@ -158,9 +158,9 @@ static void same_rows(void)
         const size_t count = check(texts[i], &f, ROOM);
         EXPECT(count > 0, "%s derives nothing", texts[i]);
         if (count > TAKT_DL_LARGE + 1) { /* no room for the last row, or for most of them */
-            EXPECT(check(texts[i], &f, count) == count);
-            EXPECT(check(texts[i], &f, count - 1) == 0);
-            EXPECT(check(texts[i], &f, TAKT_DL_LARGE) == 0);
+            EXPECT_EQ(check(texts[i], &f, count), count);
+            EXPECT_EQ(check(texts[i], &f, count - 1), 0);
+            EXPECT_EQ(check(texts[i], &f, TAKT_DL_LARGE), 0);
         }
     }
     takt_ctx_destroy(ctx);
@@ -171,8 +171,9 @@ static void large_groups(void)
     static facts f;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     make_hub(&f);
-    EXPECT(check("2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 0(a, b), 1(b, c), 1(b, _)", &f,
-                 TAKT_DL_LARGE) == 13001);
+    EXPECT_EQ(check("2 : 2 ; 0(a, c) <- 1(a, c) ; 0(a, c) <- 0(a, b), 1(b, c), 1(b, _)", &f,
+                    TAKT_DL_LARGE),
+              13001);
     takt_ctx_destroy(ctx);
 }
 
@@ -197,8 +198,9 @@ static void small_values(void)
         run(&arena, &program, &f, ROOM, 1, &small);
         make_random(&f, i + 5, 350, FACTOR);
         run(&arena, &program, &f, ROOM, 1, &large);
-        EXPECT(small.full.relation < 0 && rows_of(&program, &small, ROOM) > 0);
-        EXPECT(rows_of(&program, &small, ROOM) == rows_of(&program, &large, ROOM));
+        EXPECT_IS(small.full.relation, <, 0);
+        EXPECT_IS(rows_of(&program, &small, ROOM), >, 0);
+        EXPECT_EQ(rows_of(&program, &small, ROOM), rows_of(&program, &large, ROOM));
         for (size_t k = 0; k < 2 * rows_of(&program, &small, ROOM) && test_failures == 0; k++)
             EXPECT(large.rows[0][k] == FACTOR * small.rows[0][k], "%s: value %zu", texts[i], k);
         takt_arena_deinit(&arena);
@@ -207,7 +209,7 @@ static void small_values(void)
     const size_t count = check("2 : 2 ; 0(a, 5000) <- 1(a, b) ; 0(a, b) <- 0(b, a)", &f, 1 << 19);
     EXPECT(count > 0 && count % 2 == 0, "%zu rows", count);
     f.rows[0][1] = UINT32_MAX; /* the largest value of all: no bits */
-    EXPECT(check("2 : 2 ; 0(a, b) <- 1(a, b) ; 0(b, a) <- 0(a, b)", &f, 1 << 19) > 0);
+    EXPECT_IS(check("2 : 2 ; 0(a, b) <- 1(a, b) ; 0(b, a) <- 0(a, b)", &f, 1 << 19), >, 0);
     takt_ctx_destroy(ctx);
 }
 
@@ -218,8 +220,9 @@ static void budget(void)
     takt_config options = {.limits.trip_count = 200};
     EXPECT_OK(NULL, takt_ctx_create(&options, &ctx));
     make_random(&f, 5, 900, 1);
-    EXPECT(check("2 : 2 ; 0(a, b) <- 1(c, a), 1(c, b) ; 0(a, b) <- 1(c, a), 0(c, d), 1(d, b)", &f,
-                 ROOM) == 0);
+    EXPECT_EQ(check("2 : 2 ; 0(a, b) <- 1(c, a), 1(c, b) ; 0(a, b) <- 1(c, a), 0(c, d), 1(d, b)",
+                    &f, ROOM),
+              0);
     takt_ctx_destroy(ctx);
 }
 

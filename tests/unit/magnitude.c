@@ -31,7 +31,7 @@ static void check(const float *x, size_t count, const char *what)
     if (EXPECT_OK(ctx, takt_tensor_create(ctx, &type, &t))) {
         memcpy(takt_tensor_data(&t), x, count * sizeof *x);
         const takt_id id = takt_graph_constant(g, &t);
-        if (EXPECT(id != TAKT_NONE)) {
+        if (EXPECT_IS(id, !=, TAKT_NONE)) {
             const takt_magnitude got = takt_magnitude_of(g, id), want = plain(x, count);
             EXPECT(got.low == want.low && got.least == want.least && got.most == want.most &&
                        got.is_known,

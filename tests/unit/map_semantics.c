@@ -122,7 +122,7 @@ static void floats(void)
 {
     takt_kernel_choice kernels[MOST];
     const size_t count = variants("map_f32", kernels);
-    EXPECT(count > 0);
+    EXPECT_IS(count, >, 0);
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < sizeof float_rows / sizeof *float_rows; r++) {
             const row_f32 *row = &float_rows[r];
@@ -173,7 +173,7 @@ static void integers(void)
     };
     takt_kernel_choice kernels[MOST];
     const size_t count = variants("map_i32", kernels);
-    EXPECT(count > 0);
+    EXPECT_IS(count, >, 0);
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
             int32_t y[N];
@@ -213,7 +213,7 @@ static void conversions(void)
 {
     takt_kernel_choice kernels[MOST];
     const size_t count = variants("convert", kernels);
-    EXPECT(count > 0);
+    EXPECT_IS(count, >, 0);
     for (size_t k = 0; k < count; k++) {
         const takt_kernel *f = kernels[k].kernel;
         EXPECT(to_int(f, TAKT_I8, -1.9f) == -1 && to_int(f, TAKT_I8, 300) == 127, "%s", f->name);
@@ -246,7 +246,7 @@ static void reductions(void)
 {
     takt_kernel_choice kernels[MOST];
     const size_t count = variants("reduce_f32", kernels);
-    EXPECT(count > 0);
+    EXPECT_IS(count, >, 0);
     const float x[] = {1, 5, NAN, 5, NAN}, zeros[] = {-0.0f, -0.0f};
     for (size_t k = 0; k < count; k++) {
         int64_t at[2] = {-1, -1};

@@ -46,8 +46,11 @@ static void timing(void)
     const takt_timing_options exact = {.runs = 50, .warmup = 5};
     EXPECT_OK(ctx, takt_session_time(session, &exact, &t));
     EXPECT(t.count == 50 && t.warmup_runs == 5 && t.is_complete, "%zu %zu", t.count, t.warmup_runs);
-    EXPECT(t.first_ns > 0 && t.copy_ns > 0 && t.stats.count == 50);
-    EXPECT(t.stats.min <= t.stats.median_ci.low && t.stats.median_ci.high <= t.stats.max);
+    EXPECT_IS(t.first_ns, >, 0);
+    EXPECT_IS(t.copy_ns, >, 0);
+    EXPECT_EQ(t.stats.count, 50);
+    EXPECT_IS(t.stats.min, <=, t.stats.median_ci.low);
+    EXPECT_IS(t.stats.median_ci.high, <=, t.stats.max);
     EXPECT(t.stats.percentiles[0].resolved && !t.stats.percentiles[3].resolved);
     takt_timing_free(ctx, &t);
     const takt_timing_options one = {.runs = 1, .no_warmup = true};
@@ -57,7 +60,8 @@ static void timing(void)
     takt_timing_free(ctx, &t);
     const takt_timing_options free_choice = {.max_ns = 30000000};
     EXPECT_OK(ctx, takt_session_time(session, &free_choice, &t));
-    EXPECT(t.count >= 3 && t.warmup_runs >= 1);
+    EXPECT_IS(t.count, >=, 3);
+    EXPECT_IS(t.warmup_runs, >=, 1);
     takt_timing_free(ctx, &t);
 }
 
@@ -67,7 +71,8 @@ static void cancelled(void)
     const takt_timing_options options = {.runs = 10};
     takt_session_cancel(session);
     EXPECT_STATUS(NULL, takt_session_time(session, &options, &t), TAKT_ERR_CANCELLED);
-    EXPECT(t.count == 0 && !t.is_complete);
+    EXPECT_EQ(t.count, 0);
+    EXPECT(!t.is_complete);
     takt_timing_free(ctx, &t);
     EXPECT_OK(ctx, takt_session_run(session));
 }
@@ -191,7 +196,9 @@ static void comparisons(void)
     const takt_compare_options options = {.blocks = 8, .max_ns = 200000000};
     EXPECT_OK(ctx, takt_session_compare(session, other, &options, &c));
     EXPECT(c.blocks == 8 && c.ratio > 0.2 && c.ratio < 5 && c.ci.low <= c.ci.high, "%g", c.ratio);
-    EXPECT(c.a_ns > 0 && c.b_ns > 0 && strlen(takt_verdict_name(c.verdict)) > 3);
+    EXPECT_IS(c.a_ns, >, 0);
+    EXPECT_IS(c.b_ns, >, 0);
+    EXPECT_IS(strlen(takt_verdict_name(c.verdict)), >, 3);
     const takt_compare_options many = {.blocks = 100001};
     EXPECT_STATUS(NULL, takt_session_compare(session, other, &many, &c), TAKT_ERR_ARGUMENT);
     takt_session_destroy(other);

@@ -20,7 +20,9 @@ static void draws(double alpha)
     size_t seen[4] = {0};
     EXPECT_OK(ctx, takt_data_mixup(ctx, &how, rows, COUNT, others, shares));
     for (size_t i = 0; i < COUNT; i++) {
-        EXPECT(shares[i] >= 0 && shares[i] <= 1 && others[i] < SAMPLES);
+        EXPECT_IS(shares[i], >=, 0);
+        EXPECT_IS(shares[i], <=, 1);
+        EXPECT_IS(others[i], <, SAMPLES);
         sum += shares[i];
         squares += (shares[i] - 0.5) * (shares[i] - 0.5);
         seen[others[i] * 4 / SAMPLES]++;

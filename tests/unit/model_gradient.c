@@ -33,8 +33,8 @@ static void gradients(void)
     EXPECT_OK(ctx, takt_model_gradient(g, "grad.x", "w", &gg)); /* of a gradient */
     takt_model_destroy(gg);
     EXPECT_OK(ctx, takt_model_gradient(m, "y", NULL, &gg)); /* every parameter */
-    EXPECT(takt_model_output_count(gg) == 3 &&
-           strcmp(takt_model_output(gg, 2)->name, "grad.w") == 0);
+    EXPECT_EQ(takt_model_output_count(gg), 3);
+    EXPECT_TEXT(takt_model_output(gg, 2)->name, "grad.w");
     takt_model_destroy(gg);
     EXPECT_STATUS(ctx, takt_model_gradient(m, "no", NULL, &gg), TAKT_ERR_NOT_FOUND);
     EXPECT_STATUS(ctx, takt_model_gradient(m, "y", "no", &gg), TAKT_ERR_NOT_FOUND);

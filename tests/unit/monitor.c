@@ -97,9 +97,13 @@ static void records(void)
     for (size_t i = 1; i < r.op_count; i++)
         EXPECT(r.ops[i - 1].total_ns >= r.ops[i].total_ns, "the costliest first");
     if (EXPECT(naps != NULL && product != NULL)) {
-        EXPECT(naps->count == 2 && naps->min_ns >= 1.9e6 && naps->max_ns >= naps->min_ns);
-        EXPECT(fabs(naps->avg_ns * 2 - naps->total_ns) < 1);
-        EXPECT(product->count == 5 && product->min_ns > 0 && product->avg_ns >= product->min_ns);
+        EXPECT_EQ(naps->count, 2);
+        EXPECT_IS(naps->min_ns, >=, 1.9e6);
+        EXPECT_IS(naps->max_ns, >=, naps->min_ns);
+        EXPECT_IS(fabs(naps->avg_ns * 2 - naps->total_ns), <, 1);
+        EXPECT_EQ(product->count, 5);
+        EXPECT_IS(product->min_ns, >, 0);
+        EXPECT_IS(product->avg_ns, >=, product->min_ns);
     }
     EXPECT(r.total_ns >= 2 * nap && r.allocations == 0, "a run allocates nothing: %llu",
            (unsigned long long)r.allocations);
@@ -186,10 +190,17 @@ static void monitors(void)
     for (int i = 0; i < 50; i++)
         EXPECT_OK(ctx, takt_session_run(session));
     EXPECT_OK(ctx, takt_monitor_sample(m, &part));
-    EXPECT(part.runs == 50 && part.failures == 0 && part.throughput > 0);
-    EXPECT(part.min_ns > 0 && part.min_ns <= part.p50_ns && part.p50_ns <= part.p95_ns &&
-           part.p95_ns <= part.p99_ns && part.p99_ns <= part.max_ns);
-    EXPECT(part.cpu_pct > 0 && part.memory_bytes > 0 && part.peak_bytes >= part.memory_bytes);
+    EXPECT_EQ(part.runs, 50);
+    EXPECT_EQ(part.failures, 0);
+    EXPECT_IS(part.throughput, >, 0);
+    EXPECT_IS(part.min_ns, >, 0);
+    EXPECT_IS(part.min_ns, <=, part.p50_ns);
+    EXPECT_IS(part.p50_ns, <=, part.p95_ns);
+    EXPECT_IS(part.p95_ns, <=, part.p99_ns);
+    EXPECT_IS(part.p99_ns, <=, part.max_ns);
+    EXPECT_IS(part.cpu_pct, >, 0);
+    EXPECT_IS(part.memory_bytes, >, 0);
+    EXPECT_IS(part.peak_bytes, >=, part.memory_bytes);
     EXPECT(part.resident_bytes > 100000, "%llu", (unsigned long long)part.resident_bytes);
     EXPECT(part.has_cache || takt_monitor_cache_reason(m)[0] != '\0');
     takt_session_cancel(session);
@@ -262,8 +273,12 @@ static void limits_memory(void)
 {
     takt_usage usage;
     takt_resource_usage(ctx, &usage);
-    EXPECT(usage.live_bytes > 0 && usage.peak_bytes >= usage.live_bytes && usage.processors >= 1);
-    EXPECT(usage.memory_bytes > 0 && usage.memory_pct > 0 && usage.cpu_limit_pct == 100);
+    EXPECT_IS(usage.live_bytes, >, 0);
+    EXPECT_IS(usage.peak_bytes, >=, usage.live_bytes);
+    EXPECT_IS(usage.processors, >=, 1);
+    EXPECT_IS(usage.memory_bytes, >, 0);
+    EXPECT_IS(usage.memory_pct, >, 0);
+    EXPECT_EQ(usage.cpu_limit_pct, 100);
     EXPECT_STATUS(ctx, takt_set_memory_limit(ctx, 80), TAKT_ERR_ARGUMENT);
     EXPECT_OK(ctx, takt_set_memory_limit(ctx, usage.live_bytes + 100000));
     EXPECT(takt_alloc(ctx, 200000) == NULL);
@@ -272,7 +287,8 @@ static void limits_memory(void)
     EXPECT(block != NULL);
     takt_free(ctx, block);
     takt_resource_usage(NULL, &usage);
-    EXPECT(usage.live_bytes == 0 && usage.memory_bytes > 0);
+    EXPECT_EQ(usage.live_bytes, 0);
+    EXPECT_IS(usage.memory_bytes, >, 0);
 }
 
 /* Runs for 200 ms of waiting and working at a fifth of a processor: a machine that others use gives
@@ -300,7 +316,7 @@ static uint64_t waits(double percent)
         EXPECT_OK(ctx, takt_session_run(session));
         takt_resource_usage(ctx, &usage);
     }
-    EXPECT(usage.waited_ns > before);
+    EXPECT_IS(usage.waited_ns, >, before);
     return usage.waited_ns;
 }
 

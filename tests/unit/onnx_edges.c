@@ -84,7 +84,7 @@ static void load(const pb *graph, const char *domain, int64_t opset)
     }
     loaded++;
     if (loaded % PLANNED == 0 && takt_plan_create(m, &options, &plan) != TAKT_OK)
-        EXPECT(takt_last_error(ctx)[0] != '\0');
+        EXPECT_IS(takt_last_error(ctx)[0], !=, '\0');
     takt_plan_destroy(plan);
     takt_model_destroy(m);
 }
@@ -191,7 +191,8 @@ static void all(void)
     splits();
     printf("%zu attributes at %d edges: %zu models loaded, %zu refused\n", name_count, (int)EDGES,
            loaded, refused);
-    EXPECT(loaded > 100 && refused > 100);
+    EXPECT_IS(loaded, >, 100);
+    EXPECT_IS(refused, >, 100);
     takt_ctx_destroy(ctx);
 }
 

@@ -292,7 +292,8 @@ static void summary(void)
 {
     printf("%zu ops: %zu texts, %zu lowerings, %zu gradients, %zu element types\n", takt_op_count,
            texts_done, lowerings_done, gradients_done, types_done);
-    EXPECT(texts_done > takt_op_count && gradients_done > takt_op_count / 2);
+    EXPECT_IS(texts_done, >, takt_op_count);
+    EXPECT_IS(gradients_done, >, takt_op_count / 2);
 }
 
 TEST_MAIN(records, texts, evaluations, gradients, element_types, summary)

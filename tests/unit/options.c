@@ -210,8 +210,12 @@ static void the_processor_tells(void)
     takt_cpu cpu;
     takt_cpu_caps(&cpu);
     EXPECT(strncmp(cpu.isas, "scalar", 6) == 0, "%s", cpu.isas);
-    EXPECT(cpu.logical >= cpu.usable && cpu.usable >= cpu.cores && cpu.cores >= 1);
-    EXPECT(cpu.threads >= 1 && cpu.threads <= cpu.usable && cpu.memory > 0);
+    EXPECT_IS(cpu.logical, >=, cpu.usable);
+    EXPECT_IS(cpu.usable, >=, cpu.cores);
+    EXPECT_IS(cpu.cores, >=, 1);
+    EXPECT_IS(cpu.threads, >=, 1);
+    EXPECT_IS(cpu.threads, <=, cpu.usable);
+    EXPECT_IS(cpu.memory, >, 0);
     EXPECT(takt_family_name(TAKT_FAMILIES) == NULL &&
            strcmp(takt_family_name(TAKT_FAMILY_CONV), "conv") == 0);
 }

@@ -150,7 +150,7 @@ static void forked(void)
 {
     pthread_t thread;
     int bad = 0;
-    if (TEST_SANITIZED || !EXPECT(pthread_create(&thread, NULL, get_and_put, NULL) == 0))
+    if (TEST_SANITIZED || !EXPECT_EQ(pthread_create(&thread, NULL, get_and_put, NULL), 0))
         return;
     for (int i = 0; i < 20 && bad == 0; i++) {
         int status = 0;

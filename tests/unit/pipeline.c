@@ -190,22 +190,22 @@ static void switched_off(void)
         EXPECT_OK(ctx, takt_pass_choose(ctx, words, &choice));
         EXPECT(choice.off == ~(UINT64_C(1) << i), "%s: %llx", words,
                (unsigned long long)choice.off);
-        EXPECT(takt_pipeline_reason(i)[0] != '\0');
-        EXPECT(takt_pipeline_pass(i)->summary[0] != '\0');
+        EXPECT_IS(takt_pipeline_reason(i)[0], !=, '\0');
+        EXPECT_IS(takt_pipeline_pass(i)->summary[0], !=, '\0');
     }
     const size_t all = nodes_after(NULL, &fired);
     EXPECT(fired >= 5, "%zu", fired);
     const size_t none = nodes_after("-all", &fired);
     EXPECT(none > all && fired == 0, "%zu nodes became %zu", none, all);
-    EXPECT(nodes_after("-fold-moves", NULL) > all);
-    EXPECT(nodes_after("-canonicalize", NULL) > all);
-    EXPECT(nodes_after("-fold-shapes", NULL) > all);
+    EXPECT_IS(nodes_after("-fold-moves", NULL), >, all);
+    EXPECT_IS(nodes_after("-canonicalize", NULL), >, all);
+    EXPECT_IS(nodes_after("-fold-shapes", NULL), >, all);
 }
 
 /* Values that become equal in a pass stay apart without cse; reading a text merges equal ones. */
 static void without_cse(void)
 {
-    EXPECT(nodes_after("-cse", NULL) > nodes_after(NULL, NULL));
+    EXPECT_IS(nodes_after("-cse", NULL), >, nodes_after(NULL, NULL));
 }
 
 static void unknown_pass(void)

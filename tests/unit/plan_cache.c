@@ -104,10 +104,11 @@ static void bounded_and_trimmed(void)
     takt_plan_destroy(again);
     const uint64_t before = atomic_load(&ctx->live_bytes);
     const uint64_t freed = takt_ctx_trim(ctx);
-    EXPECT(freed > 0 && before - atomic_load(&ctx->live_bytes) == freed);
+    EXPECT_IS(freed, >, 0);
+    EXPECT_EQ(before - atomic_load(&ctx->live_bytes), freed);
     EXPECT(takt_ctx_trim(ctx) == 0, "the plan in use stays");
     takt_plan_destroy(used);
-    EXPECT(takt_ctx_trim(ctx) > 0);
+    EXPECT_IS(takt_ctx_trim(ctx), >, 0);
     EXPECT(atomic_load(&ctx->live_bytes) - empty < 4096, "only the empty table remains");
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);

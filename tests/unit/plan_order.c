@@ -100,10 +100,13 @@ static void another_order_needs_less(void)
     const outcome third = outcome_of(m, (takt_plan_options){.level = 3});
     const outcome memory = outcome_of(m, (takt_plan_options){.hint = "memory"});
     const size_t one = 64 * 1024 * sizeof(float);
-    EXPECT(usual.info.arena >= 2 * one && usual.moved == 0);
+    EXPECT_IS(usual.info.arena, >=, 2 * one);
+    EXPECT_EQ(usual.moved, 0);
     EXPECT(third.info.arena < usual.info.arena - one / 2, "%llu and %llu",
            (unsigned long long)third.info.arena, (unsigned long long)usual.info.arena);
-    EXPECT(third.moved > 0 && third.repeated == 0 && memory.info.arena <= third.info.arena);
+    EXPECT_IS(third.moved, >, 0);
+    EXPECT_EQ(third.repeated, 0);
+    EXPECT_IS(memory.info.arena, <=, third.info.arena);
     EXPECT(memcmp(usual.y, third.y, sizeof usual.y) == 0 &&
            memcmp(usual.y, memory.y, sizeof usual.y) == 0);
     takt_model_destroy(m);
@@ -211,7 +214,8 @@ static void a_refusal_lists_what_fits(void)
     o.hint = "memory";
     if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
         takt_plan_query(plan, &info);
-    EXPECT(info.peak == o.memory_limit && info.arena < info.peak);
+    EXPECT_EQ(info.peak, o.memory_limit);
+    EXPECT_IS(info.arena, <, info.peak);
     takt_plan_destroy(plan);
     o.memory_limit = info.peak - 1; /* one byte too few, weights and all */
     EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);

@@ -54,7 +54,9 @@ static void second_plan_brings_no_weights(void)
     takt_plan *eight = plan_of(m, "n=8", 2), *twin = plan_of(same, "n=3", 1);
     const uint64_t third = ctx->live_bytes;
     const uint64_t packed = packed_of(one);
-    EXPECT(packed > 1000000 && packed_of(eight) == packed && first - none > packed);
+    EXPECT_IS(packed, >, 1000000);
+    EXPECT_EQ(packed_of(eight), packed);
+    EXPECT_IS(first - none, >, packed);
     EXPECT(third - first < packed / 10, "two more plans take %llu bytes; packed are %llu",
            (unsigned long long)(third - first), (unsigned long long)packed);
     takt_plan *apart = plan_of(other, "n=1", 1);

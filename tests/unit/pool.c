@@ -175,7 +175,8 @@ static void cycles(void)
         if (i % 3 != 0)
             takt_pool_share(pool, count_task, &j, TASKS);
         takt_pool_destroy(pool); /* also before a worker has woken for the first time */
-        EXPECT(j.done[0] == (i % 3 != 0) && ctx->live_bytes == 0);
+        EXPECT_EQ(j.done[0], (i % 3 != 0));
+        EXPECT_EQ(ctx->live_bytes, 0);
     }
 }
 
@@ -316,7 +317,7 @@ static void bad_arguments(void)
     EXPECT_STATUS(ctx, takt_pool_create(ctx, -1, NULL, &pool), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_pool_create(ctx, TAKT_POOL_MAX + 1, NULL, &pool), TAKT_ERR_ARGUMENT);
     EXPECT(pool == NULL);
-    EXPECT(takt_pool_default_threads() >= 1);
+    EXPECT_IS(takt_pool_default_threads(), >=, 1);
     EXPECT_OK(ctx, takt_pool_create(ctx, 0, NULL, &pool));
     EXPECT_EQ(takt_pool_threads(pool), takt_pool_default_threads());
     takt_pool_destroy(pool);

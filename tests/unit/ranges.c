@@ -163,7 +163,8 @@ static void sizes_come_back(void)
         for (int64_t seq = 5; seq <= 9; seq++)
             agree(s, m, 2, seq);
         const uint64_t compiled = takt_resizer_compiled(r);
-        EXPECT(once > 0 && compiled > once);
+        EXPECT_IS(once, >, 0);
+        EXPECT_IS(compiled, >, once);
         for (int64_t i = 0; i < 12; i++)
             agree(s, m, 2, 5 + i * 3 % 5);
         agree(s, m, 3, 64); /* what the plan was made for */
@@ -172,7 +173,7 @@ static void sizes_come_back(void)
         for (int64_t seq = 10; seq <= 50; seq++)
             agree(s, m, 1, seq); /* more than are kept */
         agree(s, m, 2, 5);
-        EXPECT(takt_resizer_compiled(r) > compiled);
+        EXPECT_IS(takt_resizer_compiled(r), >, compiled);
     }
     takt_session_destroy(s);
     takt_model_destroy(m);

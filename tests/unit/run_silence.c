@@ -352,7 +352,8 @@ static void no_system_calls(void)
         else if (pid == 0)
             child_sizes(1 + (int)(i % 2));
         int status = 0;
-        EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+        EXPECT_IS(pid, >, 0);
+        EXPECT_EQ(waitpid(pid, &status, 0), pid);
         const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         if (code == CHILD_NO_FILTER)
             TEST_SKIP("system calls cannot be filtered here");

@@ -104,7 +104,7 @@ static void one_at_a_time(void)
     takt_session *s = session_of("n=8", NULL);
     atomic_store(&s->runner.phase, TAKT_RUNNER_BUSY); /* as if one were under way */
     EXPECT_STATUS(ctx, takt_run_async(s, NULL, NULL), TAKT_ERR_STATE);
-    EXPECT(takt_last_error_info(ctx)->hint[0] != '\0');
+    EXPECT_IS(takt_last_error_info(ctx)->hint[0], !=, '\0');
     atomic_store(&s->runner.phase, TAKT_RUNNER_IDLE);
     may_end = 0;
     EXPECT_OK(ctx, takt_run_async(s, linger, NULL));
@@ -169,12 +169,12 @@ static void huge_pages(void)
         const takt_huge_pages got = takt_session_huge_pages(s, &reason);
         EXPECT(got == kinds[i] ? reason[0] == '\0' : got < kinds[i] && strlen(reason) > 10,
                "asked for %d, got %d: %s", (int)kinds[i], (int)got, reason);
-        EXPECT((s->arena_pages > 0) == (i > 0));
+        EXPECT_EQ((s->arena_pages > 0), (i > 0));
         EXPECT_OK(NULL, takt_session_run(s));
         EXPECT(memcmp(takt_session_output(s, 0)->data, takt_session_output(plain, 0)->data,
                       300 * 64 * 4) == 0);
         EXPECT_OK(ctx, takt_session_reshape(s, model, "n=301")); /* keeps the kind of pages */
-        EXPECT((s->arena_pages > 0) == (i > 0));
+        EXPECT_EQ((s->arena_pages > 0), (i > 0));
         takt_session_destroy(s);
     }
     takt_plan *plan;
@@ -227,7 +227,7 @@ static void prepares(void)
     EXPECT_OK(ctx, takt_plan_get(model, &fixed, &plan));
     takt_plan_info info;
     takt_plan_query(plan, &info);
-    EXPECT(info.plan_ns > 0);
+    EXPECT_IS(info.plan_ns, >, 0);
     takt_session *s;
     EXPECT_OK(ctx, takt_session_create(plan, &(takt_session_options){.static_shapes = true}, &s));
     takt_plan_destroy(plan);
@@ -368,7 +368,7 @@ static void refuse_others(void)
     EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_STATE);
     EXPECT(strstr(takt_last_error(ctx), "another thread") != NULL, "%s", takt_last_error(ctx));
     EXPECT_STATUS(NULL, takt_session_run_deadline(s, 1000000), TAKT_ERR_STATE);
-    EXPECT(takt_session_bind(s, "x", &view) == TAKT_ERR_STATE);
+    EXPECT_EQ(takt_session_bind(s, "x", &view), TAKT_ERR_STATE);
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0)

@@ -227,7 +227,7 @@ static void a_stopped_run_leaves_the_cache_as_it_was(void)
         stopped += status != TAKT_OK;
         token->watch = NULL;
     }
-    EXPECT(stopped > 5);
+    EXPECT_IS(stopped, >, 5);
     for (size_t i = PROMPT; i < ALL; i++)
         EXPECT(run(token, i, 1) == TAKT_OK && is_same(token, want, i, 1), "row %zu", i);
     takt_session_destroy(token);

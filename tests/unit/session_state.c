@@ -98,7 +98,7 @@ static const void *state_of(const takt_session *s)
 {
     static unsigned char copy[1 << 20];
     memset(copy, 0, sizeof copy); /* what lies between slots */
-    if (EXPECT(takt_session_state_bytes(s) <= sizeof copy))
+    if (EXPECT_IS(takt_session_state_bytes(s), <=, sizeof copy))
         EXPECT_OK(s->ctx, takt_session_save_state(s, copy));
     return copy;
 }
@@ -267,7 +267,7 @@ static void pieces(const char *source, const char *dim, int axis)
     if (begin(&f, source, NULL)) {
         memset(whole, 0, sizeof whole);
         in_chunks(&f, dim, axis, LENGTH, whole);
-        EXPECT(whole[1] != 0);
+        EXPECT_IS(whole[1], !=, 0);
         for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
             memset(parts, 0, sizeof parts);
             in_chunks(&f, dim, axis, chunks[i], parts);

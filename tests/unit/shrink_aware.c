@@ -228,7 +228,7 @@ static void kept_layers(void)
             !EXPECT_OK(ctx, takt_model_aware(m, &o, &aware)) || !train(aware, is_conv ? 4 : 2) ||
             !EXPECT_OK(ctx, takt_model_aware_convert(aware, &integers)))
             return;
-        EXPECT(count_moved(aware, first, &all) > 0);
+        EXPECT_IS(count_moved(aware, first, &all), >, 0);
         EXPECT(all == (is_conv ? 8 * 9 + 8 + 8 * 8 * 9 + 8 + 4 * 128 + 4 : 64 * 72 + 72 + 4 * 73),
                "%s: %zu parameters", o.type, all);
         if (answer(aware, x, y[0]) && answer(integers, x, y[1]))
@@ -255,7 +255,7 @@ static void floats(void)
     if (m != NULL && EXPECT_OK(ctx, takt_model_aware(m, &o, &first)) &&
         EXPECT_OK(ctx, takt_model_aware(m, &o, &aware)) && train(aware, 2) &&
         EXPECT_OK(ctx, takt_model_aware_convert(aware, &integers))) {
-        EXPECT(count_moved(aware, first, &all) > 0);
+        EXPECT_IS(count_moved(aware, first, &all), >, 0);
         const size_t cell = 3 * 12 * 8 + 3 * 12 * 12 + 2 * 3 * 12;
         EXPECT(all == 8 * 8 + 8 * 8 + 8 + 2 * 8 + cell + 96 * 4 + 4, "%zu parameters", all);
         EXPECT(integers->graph->slot_count == 0, "slots are left");

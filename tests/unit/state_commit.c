@@ -190,7 +190,7 @@ static bool is_state(const takt_session *s, const unsigned char *want)
 static void stop_everywhere(takt_session *s, size_t model)
 {
     static unsigned char old[1 << 20], new[1 << 20];
-    if (s == NULL || !EXPECT(s->plan->state_bytes <= sizeof old))
+    if (s == NULL || !EXPECT_IS(s->plan->state_bytes, <=, sizeof old))
         return;
     EXPECT_OK(NULL, takt_session_run(s));
     EXPECT_OK(ctx, takt_session_save_state(s, old));

@@ -317,7 +317,7 @@ static void memories_change_places(void)
         for (size_t k = 0; k < 300; k++)
             EXPECT(y[k] == before[k] * x[k], "run %d, element %zu", (int)i, k);
         for (size_t k = 0; k < 300; k++)
-            EXPECT(before[k] - ((const float *)takt_tensor_data(&want->state[0]))[k] < 1e-6f);
+            EXPECT_IS(before[k] - ((const float *)takt_tensor_data(&want->state[0]))[k], <, 1e-6f);
     }
     fill(s, 3);
     ((int64_t *)takt_session_input(s, 1)->data)[1] = 6;

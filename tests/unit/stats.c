@@ -67,7 +67,7 @@ static void descriptions(void)
         for (int q = 0; q < TAKT_PERCENTILES; q++)
             EXPECT(close_to(s.percentiles[q].value, samples[i].q[q]), "%zu %d", i, q);
         EXPECT(close_to(takt_hodges_lehmann(values, samples[i].n, pairs), samples[i].hl));
-        EXPECT(s.mild + s.severe <= s.count);
+        EXPECT_IS(s.mild + s.severe, <=, s.count);
     }
     for (size_t i = 0; i < sizeof equivalence / sizeof *equivalence; i++) {
         make_sample(values, equivalence[i].n, equivalence[i].seed);
@@ -174,7 +174,9 @@ static void verdicts(void)
         EXPECT_OK(ctx, takt_compare_blocks(ctx, a, b, N, 0.01, &c));
         wrong += c.verdict == TAKT_FASTER || c.verdict == TAKT_SLOWER;
         same += c.verdict == TAKT_SAME;
-        EXPECT(c.ci.low <= c.ratio && c.ratio <= c.ci.high && c.detectable > 0);
+        EXPECT_IS(c.ci.low, <=, c.ratio);
+        EXPECT_IS(c.ratio, <=, c.ci.high);
+        EXPECT_IS(c.detectable, >, 0);
         blocks(9000000 + r * 4 * N, N, 1.03, a, b);
         EXPECT_OK(ctx, takt_compare_blocks(ctx, a, b, N, 0.01, &c));
         found += c.verdict == TAKT_SLOWER;
@@ -187,7 +189,8 @@ static void verdicts(void)
     EXPECT(c.verdict == TAKT_FASTER && fabs(c.ratio - 0.9) < 0.01, "%g", c.ratio);
     blocks(77, 5, 1.008, a, b);
     EXPECT_OK(ctx, takt_compare_blocks(ctx, a, b, 5, 0.001, &c));
-    EXPECT(c.verdict == TAKT_INCONCLUSIVE && c.more_blocks > 0);
+    EXPECT_EQ(c.verdict, TAKT_INCONCLUSIVE);
+    EXPECT_IS(c.more_blocks, >, 0);
 }
 
 static void noise_floor(void)

@@ -57,7 +57,8 @@ static void one_step(void)
     EXPECT(found >= ROUNDS * 95 / 100 && exact >= ROUNDS * 9 / 10, "%d, %d of them exactly", found,
            exact);
     make(1, 8, 0, 5, 0.8); /* downwards, without noise */
-    EXPECT(find(8) == 1 && steps[0] == 5);
+    EXPECT_EQ(find(8), 1);
+    EXPECT_EQ(steps[0], 5);
     make(1, 8, 0, 5, 1.005); /* less than 1 % is none */
     EXPECT_EQ(find(8), 0);
 }

@@ -60,10 +60,12 @@ static void same_comes_back(void)
     takt_tensor_pool_query(pool, &info);
     EXPECT_EQ(info.lent_bytes, 0);
     EXPECT_EQ(info.idle_bytes, 192);
-    EXPECT(takt_tensor_pool_clear(pool) > 192 && takt_tensor_pool_clear(pool) == 0);
+    EXPECT_IS(takt_tensor_pool_clear(pool), >, 192);
+    EXPECT_EQ(takt_tensor_pool_clear(pool), 0);
     a = acquire(ctx, pool, TAKT_F32, 0);
     takt_tensor_pool_release(pool, &a);
-    EXPECT(takt_ctx_trim(ctx) > 0 && takt_ctx_trim(ctx) == 0);
+    EXPECT_IS(takt_ctx_trim(ctx), >, 0);
+    EXPECT_EQ(takt_ctx_trim(ctx), 0);
     EXPECT_STATUS(ctx, takt_tensor_pool_acquire(pool, (takt_dtype)99, 0, NULL, &a),
                   TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_tensor_pool_acquire(pool, TAKT_F32, 17, dims, &a), TAKT_ERR_ARGUMENT);

@@ -39,7 +39,9 @@ static void texts(void)
     EXPECT_EQ(t.length, 5);
     for (int i = 0; i < 1000; i++)
         takt_text_add(&t, "%500d", i);
-    EXPECT(t.status == TAKT_OK && t.length == 500005 && strlen(t.at) == t.length);
+    EXPECT(t.status == TAKT_OK);
+    EXPECT_EQ(t.length, 500005);
+    EXPECT_EQ(strlen(t.at), t.length);
     takt_text_deinit(&t);
     EXPECT_EQ(t.length, 0);
     EXPECT_TEXT(takt_text_get(&t), "");
@@ -138,7 +140,8 @@ static void decides_ties(void)
         const long double half =
             (long double)value + ((long double)nextafter(value, HUGE_VAL) - (long double)value) / 2;
         int length = snprintf(text, sizeof text, "%.800Le", half);
-        EXPECT(length > 0 && (size_t)length < sizeof text);
+        EXPECT_IS(length, >, 0);
+        EXPECT_IS((size_t)length, <, sizeof text);
         EXPECT(same_bits(value_of(text), strtod(text, NULL)), "%.40s", text);
         char *e = strchr(text, 'e'); /* far beyond the digits that are kept */
         memmove(e + 1, e, strlen(e) + 1);
@@ -263,8 +266,9 @@ static void hashes(void)
     static const char text[] = "the quick brown fox jumps over the lazy dog";
     for (size_t n = 0; n < sizeof text; n++) {
         const uint64_t h = takt_hash_bytes(1, text, n);
-        EXPECT(h == takt_hash_bytes(1, text, n) && h != takt_hash_bytes(2, text, n));
-        EXPECT(h != takt_hash_bytes(1, text, n + 1));
+        EXPECT_EQ(h, takt_hash_bytes(1, text, n));
+        EXPECT_IS(h, !=, takt_hash_bytes(2, text, n));
+        EXPECT_IS(h, !=, takt_hash_bytes(1, text, n + 1));
         for (size_t bit = 0; bit < 8 * n; bit++) { /* each bit moves about half of the hash */
             char other[sizeof text];
             memcpy(other, text, sizeof text);

@@ -111,7 +111,8 @@ static void this_machine(void)
     takt_topology_read("", &t);
     if (t.cores.count == 0)
         return; /* no such files here */
-    EXPECT(t.threads >= t.cores.count && t.cores.count >= t.sockets.count);
+    EXPECT_IS(t.threads, >=, t.cores.count);
+    EXPECT_IS(t.cores.count, >=, t.sockets.count);
     for (int cpu = 0; cpu < TAKT_CPU_MAX; cpu++)
         EXPECT(t.cores.first[cpu] <= cpu, "processor %d", cpu);
 }

@@ -282,14 +282,17 @@ static void evaluates(void)
     EXPECT(strstr(takt_trainer_note(t), "softmax") != NULL);
     EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, ROWS), &first));
     EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, ROWS), &twice));
-    EXPECT(first.loss == twice.loss && first.hits >= 0 && first.hits <= ROWS);
+    EXPECT_EQ(first.loss, twice.loss);
+    EXPECT_IS(first.hits, >=, 0);
+    EXPECT_IS(first.hits, <=, ROWS);
     for (int i = 0; i < 60; i++)
         EXPECT_OK(ctx, takt_trainer_step(t, views, batch_of(views, ROWS), NULL));
     EXPECT_OK(ctx, takt_trainer_eval(t, views, batch_of(views, ROWS), &later));
     EXPECT(later.loss < first.loss, "%g, then %g", first.loss, later.loss);
     takt_plan_info info;
     EXPECT_OK(ctx, takt_trainer_plan(t, views, batch_of(views, ROWS), &info));
-    EXPECT(info.peak > 0 && info.state > 0);
+    EXPECT_IS(info.peak, >, 0);
+    EXPECT_IS(info.state, >, 0);
     takt_trainer_destroy(t);
     takt_model_destroy(m);
 }

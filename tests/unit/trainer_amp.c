@@ -308,7 +308,7 @@ static void in_background(void)
            (unsigned long long)more.state);
     takt_trainer_destroy(counted);
     takt_trainer_destroy(t); /* waits for what is under way */
-    EXPECT(read_all(later, &two) > 0);
+    EXPECT_IS(read_all(later, &two), >, 0);
     free(two);
     takt_model_destroy(m);
 }

@@ -69,7 +69,7 @@ static void tradeoffs(const takt_model *m)
     EXPECT((double)arena[2] <= least + 0.45 * (most - least), "%llu of %g to %g",
            (unsigned long long)arena_of(m, &plan, NULL), least, most);
     takt_plan_options limit = {.threads = 1, .activation_limit = arena[2]};
-    EXPECT(arena_of(m, &limit, NULL) <= arena[2]);
+    EXPECT_IS(arena_of(m, &limit, NULL), <=, arena[2]);
     limit.activation_limit = arena[3] / 2;
     EXPECT(arena_of(m, &limit, NULL) == 0 && takt_last_error_info(ctx)->id == TAKT_E_PLAN_LIMIT &&
                strstr(takt_last_error(ctx), "activations") != NULL,

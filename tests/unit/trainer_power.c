@@ -41,7 +41,7 @@ extern int (*takt_test_synced)(int fd);
 
 static op *add(kind what)
 {
-    if (!is_watching || !EXPECT(op_count < OPS))
+    if (!is_watching || !EXPECT_IS(op_count, <, OPS))
         return NULL;
     ops[op_count] = (op){.kind = what, .save = save_now};
     return &ops[op_count++];
@@ -219,7 +219,7 @@ static void powers(uint64_t states, small_training *reader, takt_memfs *fs)
         EXPECT(lose_power(2000, reader, fs, &torn) > 0, "without %d nothing is lost", without);
         memcpy(ops, kept, sizeof ops);
     }
-    EXPECT(torn > 0);
+    EXPECT_IS(torn, >, 0);
 }
 
 /* ---- bits that flip ---- */

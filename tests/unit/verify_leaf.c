@@ -113,7 +113,7 @@ static void programs(void)
             EXPECT(fabs(value - bound) <= 1e-6, "%llu: %g, but the bound is %g",
                    (unsigned long long)seed, value, bound);
             solve(&leaf, &p, value - 1e-3); /* less is asked for */
-            EXPECT(bound_of(&p, leaf.beta) >= value - 1e-3 - 1e-9);
+            EXPECT_IS(bound_of(&p, leaf.beta), >=, value - 1e-3 - 1e-9);
             continue;
         }
         empty++;

@@ -288,7 +288,9 @@ static void by_name(void)
     EXPECT_EQ(takt_model_param_count(m), 2);
     EXPECT_EQ(takt_model_param_count(NULL), 0);
     EXPECT_OK(ctx, takt_model_param(m, 0, &p));
-    EXPECT(strcmp(p.name, "w") == 0 && p.is_trainable && p.value.dims[1] == 4);
+    EXPECT_TEXT(p.name, "w");
+    EXPECT(p.is_trainable);
+    EXPECT_EQ(p.value.dims[1], 4);
     EXPECT_STATUS(ctx, takt_model_param(m, 2, &p), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_model_param_put(m, "W", &v), TAKT_ERR_NOT_FOUND);
     v.dims[0] = 2;
