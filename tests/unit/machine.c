@@ -95,39 +95,24 @@ static void hybrid_x86(void)
     takt_cpu_facts f;
     takt_cpu_set usable = range(0, 11);
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.logical, 12);
-    EXPECT_EQ(f.usable, 12);
-    EXPECT_EQ(f.usable_cores, 8);
-    EXPECT_EQ(f.fast_cores, 4);
-    EXPECT(f.is_hybrid);
-    EXPECT_EQ(f.quota, 0);
-    EXPECT_EQ(takt_cpu_threads(&f), 4);
+    EXPECT(f.logical == 12 && f.usable == 12 && f.usable_cores == 8 && f.fast_cores == 4);
+    EXPECT(f.is_hybrid && f.quota == 0 && takt_cpu_threads(&f) == 4);
     EXPECT(strcmp(f.model, "Some CPU @ 3 GHz") == 0, "%s", f.model);
     EXPECT(f.data[0].bytes == 48 << 10 && f.data[1].bytes == 1280 << 10);
-    EXPECT(f.data[2].bytes == 24 << 20);
-    EXPECT_EQ(f.data[2].shared_by, 12);
-    EXPECT_EQ(f.data[3].bytes, 0);
-    EXPECT_EQ(f.data[0].line_bytes, 64);
-    EXPECT_EQ(f.data[0].shared_by, 2);
-    EXPECT_EQ(f.memory_bytes, 16384 * 1024);
-    EXPECT_EQ(f.memory_limit, 0);
-    EXPECT(f.huge_page_bytes == 2 << 20);
-    EXPECT_TEXT(f.huge_pages, "madvise");
+    EXPECT(f.data[2].bytes == 24 << 20 && f.data[2].shared_by == 12 && f.data[3].bytes == 0);
+    EXPECT(f.data[0].line_bytes == 64 && f.data[0].shared_by == 2);
+    EXPECT(f.memory_bytes == 16384 * 1024 && f.memory_limit == 0);
+    EXPECT(f.huge_page_bytes == 2 << 20 && strcmp(f.huge_pages, "madvise") == 0);
 
     usable = range(1, 3); /* one thread of core 0, both of core 1 */
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.usable, 3);
-    EXPECT_EQ(f.usable_cores, 2);
-    EXPECT(!f.is_hybrid);
-    EXPECT_EQ(takt_cpu_threads(&f), 2);
+    EXPECT(f.usable == 3 && f.usable_cores == 2 && !f.is_hybrid && takt_cpu_threads(&f) == 2);
     usable = range(8, 11); /* only small ones: then they are the strong ones */
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.usable_cores, 4);
-    EXPECT_EQ(f.fast_cores, 4);
-    EXPECT(!f.is_hybrid);
+    EXPECT(f.usable_cores == 4 && f.fast_cores == 4 && !f.is_hybrid);
     usable = range(5, 5);
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(takt_cpu_threads(&f), 1);
+    EXPECT(takt_cpu_threads(&f) == 1);
     drop_root();
 }
 
@@ -161,21 +146,16 @@ static void cgroups(void)
     put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
     put("/sys/fs/cgroup/a/b/memory.max", "max\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.quota, 0);
-    EXPECT_EQ(f.memory_limit, 0);
-    EXPECT_EQ(takt_cpu_threads(&f), 16);
+    EXPECT(f.quota == 0 && f.memory_limit == 0 && takt_cpu_threads(&f) == 16);
     put("/sys/fs/cgroup/a/cpu.max", "350000 100000\n");
     put("/sys/fs/cgroup/a/b/cpu.max", "800000 100000\n");
     put("/sys/fs/cgroup/a/memory.max", "1000000\n");
     put("/sys/fs/cgroup/a/b/memory.max", "5000000\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.quota, 3.5);
-    EXPECT_EQ(takt_cpu_threads(&f), 3);
-    EXPECT_EQ(f.memory_limit, 1000000);
+    EXPECT(f.quota == 3.5 && takt_cpu_threads(&f) == 3 && f.memory_limit == 1000000);
     put("/sys/fs/cgroup/a/b/cpu.max", "20000 100000\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.quota, 0.2);
-    EXPECT_EQ(takt_cpu_threads(&f), 1);
+    EXPECT(f.quota == 0.2 && takt_cpu_threads(&f) == 1);
     drop_root();
 
     new_root();
@@ -184,13 +164,11 @@ static void cgroups(void)
     put("/sys/fs/cgroup/cpu/c/cpu.cfs_period_us", "100000\n");
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.quota, 0);
-    EXPECT_EQ(f.memory_limit, 0);
+    EXPECT(f.quota == 0 && f.memory_limit == 0);
     put("/sys/fs/cgroup/cpu/c/cpu.cfs_quota_us", "200000\n");
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "777\n");
     takt_cpu_read_at(root, &usable, &f);
-    EXPECT_EQ(f.quota, 2);
-    EXPECT_EQ(f.memory_limit, 777);
+    EXPECT(f.quota == 2 && f.memory_limit == 777);
     put("/proc/self/cgroup", "garbage\n\n::\n");
     takt_cpu_read_at(root, &usable, &f);
     EXPECT_EQ(f.quota, 0);
@@ -202,27 +180,19 @@ static void empty_machine(void)
     takt_cpu_facts f;
     const takt_cpu_set usable = range(0, 3), nothing = {{0}};
     takt_cpu_read_at("/nowhere", &usable, &f);
-    EXPECT_EQ(f.logical, 4);
-    EXPECT_EQ(f.usable_cores, 4);
-    EXPECT_EQ(takt_cpu_threads(&f), 4);
-    EXPECT_TEXT(f.model, "unknown");
-    EXPECT_IS(f.page_bytes, >, 0);
+    EXPECT(f.logical == 4 && f.usable_cores == 4 && takt_cpu_threads(&f) == 4);
+    EXPECT(strcmp(f.model, "unknown") == 0 && f.page_bytes > 0);
     takt_cpu_read_at("/nowhere", &nothing, &f);
-    EXPECT_EQ(takt_cpu_threads(&f), 1);
+    EXPECT(takt_cpu_threads(&f) == 1);
 }
 
 static void this_machine(void)
 {
     takt_cpu_facts f;
     takt_cpu_read(&f);
-    EXPECT_IS(f.usable, >=, 1);
-    EXPECT_IS(f.usable_cores, >=, 1);
-    EXPECT_IS(f.usable_cores, <=, f.usable);
-    EXPECT_IS(f.logical, >=, f.usable);
-    EXPECT_IS(f.memory_bytes, >, 0);
-    EXPECT_IS(takt_memory_allowed(), >, 0);
-    EXPECT_EQ(f.page_bytes, (size_t)sysconf(_SC_PAGESIZE));
-    EXPECT_IS(f.model[0], !=, '\0');
+    EXPECT(f.usable >= 1 && f.usable_cores >= 1 && f.usable_cores <= f.usable);
+    EXPECT(f.logical >= f.usable && f.memory_bytes > 0 && takt_memory_allowed() > 0);
+    EXPECT(f.page_bytes == (size_t)sysconf(_SC_PAGESIZE) && f.model[0] != '\0');
     const uint64_t start = takt_os_now_ns(NULL);
     usleep(2000);
     const uint64_t passed = takt_os_now_ns(NULL) - start;
@@ -244,10 +214,9 @@ static void pages(void)
 {
     const size_t page = takt_page_size();
     void *at;
-    EXPECT_EQ(takt_pages_get(3 * page + 1, &at), 0);
+    EXPECT(takt_pages_get(3 * page + 1, &at) == 0);
     ((char *)at)[3 * page] = 1;
-    EXPECT_EQ(takt_pages_protect(at, page, TAKT_PAGE_READ), 0);
-    EXPECT_EQ(((char *)at)[0], 0);
+    EXPECT(takt_pages_protect(at, page, TAKT_PAGE_READ) == 0 && ((char *)at)[0] == 0);
     EXPECT_EQ(takt_pages_protect(at, page, TAKT_PAGE_WRITE), 0);
     ((char *)at)[0] = 1;
     takt_pages_put(at, 3 * page + 1);
@@ -255,7 +224,7 @@ static void pages(void)
     EXPECT(takt_pages_get(SIZE_MAX, &at) == ENOMEM && at == NULL);
     for (int at_end = 0; at_end < 2; at_end++) {
         takt_guarded g;
-        EXPECT_EQ(takt_guarded_get(100, at_end, &g), 0);
+        EXPECT(takt_guarded_get(100, at_end, &g) == 0);
         memset(g.at, 7, 100);
         EXPECT(((uintptr_t)g.at + (at_end ? 100 : 0)) % page == 0);
         takt_guarded_put(&g);
@@ -272,7 +241,7 @@ static void huge_pages(void)
         void *at;
         takt_huge_pages got;
         char reason[TAKT_HUGE_REASON];
-        EXPECT_EQ(takt_pages_get_huge(size, (takt_huge_pages)want, &at, &got, reason), 0);
+        EXPECT(takt_pages_get_huge(size, (takt_huge_pages)want, &at, &got, reason) == 0);
         memset(at, 1, size);
         EXPECT((int)got <= want, "never more than asked for");
         EXPECT(((int)got == want) == (reason[0] == '\0'), "wanted %d, got %d: \"%s\"", want,
@@ -285,9 +254,9 @@ static void fp_state(void)
 {
     const uint64_t before = takt_fp_enter();
     volatile float smallest = 0x1p-149f, product = smallest * 1;
-    EXPECT_EQ(product, 0x1p-149f);
+    EXPECT(product == 0x1p-149f);
     takt_fp_leave(before);
-    EXPECT_EQ(takt_fp_enter(), before);
+    EXPECT(takt_fp_enter() == before);
     takt_fp_leave(before);
 }
 
@@ -327,10 +296,8 @@ static void others(void)
     put("/proc/7/stat", "7 (kworker/0:1) S 2 0 0 0 -1 69238880 0 0 0 0 0 100 0 0 20 0 1 0 3 0\n");
     put("/proc/8/stat", "8 (a (b) c) S 2 0 0 0 -1 4194304 0 0 0 0 50 50 0 0 20 0 1 0 3 0 0\n");
     takt_ticks_read_at(root, &two, &before);
-    EXPECT_EQ(before.processors, 2);
-    EXPECT_EQ(before.steal, 10);
-    EXPECT_EQ(before.busy, 220);
-    EXPECT_EQ(before.idle, 1010);
+    EXPECT(before.processors == 2 && before.steal == 10 && before.busy == 220 &&
+           before.idle == 1010);
     EXPECT_OK(ctx, takt_processes_read(ctx, root, &first));
     put("/proc/stat", "cpu  900 0 0 900 0 0 0 0 0 0\ncpu0 200 0 10 500 5 0 0 7 0 0\n"
                       "cpu1 150 0 10 540 5 0 0 13 0 0\ncpu2 900 0 0 0 0 0 0 0 0 0\nintr 1\n");
@@ -351,20 +318,16 @@ static void others(void)
     put("/proc/loadavg", "0.20 0.18 0.12 2/80 11207\n");
     takt_ticks_read_at(root, &two, &after);
     after.when_ns = before.when_ns + 1000000; /* too short for ticks: one other was there twice */
-    EXPECT_EQ(takt_ticks_between(&before, &after).processors, 1);
+    EXPECT(takt_ticks_between(&before, &after).processors == 1);
     const takt_other_load quiet = {.usable = 2, .processors = 0.02},
                           some = {.usable = 4, .processors = 0.2};
     EXPECT(!takt_other_load_disturbs(&quiet, 2) && takt_noise_grade(0.1, &quiet) == 'A');
     EXPECT(!takt_other_load_disturbs(&some, 2) && takt_other_load_disturbs(&some, 4));
-    EXPECT_EQ(takt_noise_grade(0.1, &some), 'B');
-    EXPECT_EQ(takt_noise_grade(3, &some), 'C');
-    EXPECT_EQ(takt_processes_busiest(&first, &second, busiest), 2);
-    EXPECT_EQ(busiest[0].id, 7);
-    EXPECT(busiest[0].is_kernel);
-    EXPECT_TEXT(busiest[0].name, "kworker/0:1");
-    EXPECT_EQ(busiest[1].id, 8);
-    EXPECT(!busiest[1].is_kernel);
-    EXPECT_TEXT(busiest[1].name, "a (b) c");
+    EXPECT(takt_noise_grade(0.1, &some) == 'B' && takt_noise_grade(3, &some) == 'C');
+    EXPECT(takt_processes_busiest(&first, &second, busiest) == 2);
+    EXPECT(busiest[0].id == 7 && busiest[0].is_kernel &&
+           strcmp(busiest[0].name, "kworker/0:1") == 0);
+    EXPECT(busiest[1].id == 8 && !busiest[1].is_kernel && strcmp(busiest[1].name, "a (b) c") == 0);
     takt_processes_free(ctx, &first);
     takt_processes_free(ctx, &second);
     takt_ctx_destroy(ctx);
@@ -376,7 +339,7 @@ static void unknown_is_not_quiet(void)
 {
     const takt_other_load idle = {.usable = 4}, unknown = {0};
     const takt_environment calm = {.load = 0}, blind = {.load = -1};
-    EXPECT_EQ(takt_environment_grade(&calm, &idle), 'A');
+    EXPECT(takt_environment_grade(&calm, &idle) == 'A');
     EXPECT(takt_environment_grade(&blind, &idle) == '?');
     EXPECT(takt_environment_grade(&calm, &unknown) == '?');
 }

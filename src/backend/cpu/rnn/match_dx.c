@@ -173,7 +173,7 @@ static bool find_gates(matcher *x, const takt_node *parts, takt_rnn_dx_match *m)
     return true;
 }
 
-/* Whether `id` joins the gradients of the gates as the inputs see them: all but one are those of the
+/* Whether `id` joins the gradients of the gates by the inputs: all but one are those by the
  * state. */
 static bool is_inputs(matcher *x, const takt_node *cut, takt_id id, const takt_rnn_dx_match *m)
 {
