@@ -128,7 +128,8 @@ def fourier():
                     {"step": (I64, ()), "n": (I64, ())})
         for step, n in ((4, 8), (5, 7), (1, 40)):
             case.same(step=[step], n=[n])
-        case.refused("TAKT5014", step=[4], n=[41])
+        for n in (41, 0, -1):
+            case.refused("TAKT5014", step=[4], n=[n])
 
 
 def pictures():

@@ -288,8 +288,13 @@ static takt_status read_frames(takt_call *c, takt_id x, frames *f)
     if ((n < 1 && !finds_n) || (step < 1 && !finds_step) ||
         (takt_dim_is_number(most) && (n > most || most > INT32_MAX)))
         return takt_onnx_refuse(c, "frames of %lld", (long long)n);
-    f->n = finds_n ? takt_onnx_length(c, f->size, takt_onnx_at_most(most)) : n;
-    f->size = finds_n ? f->size : takt_scalar_i64(c->g, n);
+    if (finds_n) { /* a frame of no elements makes the size negative, which fails the run */
+        const takt_id is_good = takt_onnx_with(c, &takt_op_ge, f->size, 1);
+        const takt_id found = takt_select(c->g, is_good, f->size, takt_scalar_i64(c->g, -1));
+        n = takt_onnx_length(c, found, takt_onnx_at_most(most));
+    }
+    f->n = n;
+    f->size = finds_n ? f->size : takt_scalar_i64(c->g, f->n);
     f->step = finds_step ? f->step : takt_scalar_i64(c->g, step);
     return c->status != TAKT_OK ? c->status : count_frames(c, x, !finds_n && !finds_step, step, f);
 }
