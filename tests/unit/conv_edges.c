@@ -3,6 +3,8 @@
  * threads. */
 #include "test.h"
 
+#include <string.h>
+
 #include "util/conv_case.h"
 
 #define TINY(x, w, attrs)                                                                          \
@@ -46,6 +48,35 @@ static void underflow(void)
     CONV_CASES(cases);
 }
 
+/* Whether passes have changed the layout makes no difference, either. */
+static void underflow_of_layouts(void)
+{
+    static const char *const texts[] = {
+        "model m(x: f32[1, 3, 8, 8]) { param w: f32[6, 3, 1, 1] = uniform(-1, 1)\n return "
+        "op.conv(x * 1e-30, w * 1e-30) }",
+        "model m(x: f32[2, 7, 9, 5]) { param w: f32[3, 7, 1, 1] = uniform(-1, 1)\n return "
+        "op.conv(x * 1e-30, w * 1e-30) }",
+        "model m(x: f32[1, 10, 40]) { param w: f32[8, 5, 1] = uniform(-1, 1)\n return "
+        "op.conv(x * 1e-30, w * 1e-30, groups=2) }",
+    };
+    static conv_result plain, optimised;
+    takt_ctx *ctx;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        takt_model *model;
+        const takt_plan_options none = {.threads = 1, .passes = "-all"}, all = {.threads = 1};
+        if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", texts[i], strlen(texts[i]), NULL,
+                                                   &model)))
+            continue;
+        if (EXPECT_OK(ctx, conv_run(model, &none, false, &plain)) &&
+            EXPECT_OK(ctx, conv_run(model, &all, false, &optimised)))
+            EXPECT_EQ(conv_difference(&plain, &optimised), plain.count);
+        takt_model_destroy(model);
+    }
+    takt_ctx_destroy(ctx);
+}
+
 /* One plane of x, and more of y. */
 static void depth_of_padding(void)
 {
@@ -63,4 +94,4 @@ static void depth_of_padding(void)
     CONV_CASES(cases);
 }
 
-TEST_MAIN(limits, underflow, depth_of_padding)
+TEST_MAIN(limits, underflow, underflow_of_layouts, depth_of_padding)

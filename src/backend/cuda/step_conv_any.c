@@ -47,7 +47,7 @@ static takt_status compile(takt_planner *p)
     const takt_id id = p->group->nodes[0];
     const takt_node *n = &p->graph->nodes[id];
     const takt_conv_shape s = takt_conv_shape_of(p->graph, id);
-    const bool is_chain = takt_conv_is_pointwise(&s) || takt_conv_is_depthwise(p->graph, id) ||
+    const bool is_chain = takt_conv_has_one_tap(&s) || takt_conv_is_depthwise(p->graph, id) ||
                           takt_conv_is_narrow_depthwise(p->graph, id);
     takt_cuda_conv_any_args c = {.y = takt_cuda_out(0),
                                  .x = takt_cuda_in(0),

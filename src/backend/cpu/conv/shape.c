@@ -109,10 +109,15 @@ bool takt_conv_is_narrow_depthwise(const takt_graph *g, takt_id node)
     return (s.dtype == TAKT_F16 || s.dtype == TAKT_BF16) && is_single(&s);
 }
 
-bool takt_conv_is_pointwise(const takt_conv_shape *s)
+bool takt_conv_has_one_tap(const takt_conv_shape *s)
 {
     for (int i = 0; i < 3; i++)
         if (s->kernel[i] != 1 || s->stride[i] != 1 || s->in[i] != s->out[i])
             return false;
-    return s->is_nhwc;
+    return true;
+}
+
+bool takt_conv_is_pointwise(const takt_conv_shape *s)
+{
+    return s->is_nhwc && takt_conv_has_one_tap(s);
 }

@@ -44,6 +44,9 @@ bool takt_conv_is_narrow_depthwise(const takt_graph *g, takt_id node);
 
 /* One tap and no stride, channels last: a patch is a row of x. */
 bool takt_conv_is_pointwise(const takt_conv_shape *s);
+/* The same in any layout. Then no zeros follow a gathered row, so that a sum that underflows has
+ * the sign that it has where x is read in place. */
+bool takt_conv_has_one_tap(const takt_conv_shape *s);
 
 /* The coordinates of flat position `flat` in a box of `size`. */
 static inline void takt_conv_unflatten(const size_t size[3], size_t flat, size_t at[3])

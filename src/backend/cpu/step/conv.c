@@ -347,7 +347,7 @@ static takt_status compile(takt_planner *p)
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);
     find_frames(f);
-    f->shape.k_row = f->is_direct ? f->shape.k : f->shape.k_row;
+    f->shape.k_row = f->is_direct || takt_conv_has_one_tap(&f->shape) ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;
     f->info = info;
     f->rows = block_rows(f, info->rows, true);
