@@ -80,10 +80,11 @@ TAKT_API void takt_generator_reset(takt_generator *generator);
  *  @return TAKT_ERR_UNSUPPORTED (3765) if every token changes the whole state, as in Mamba */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
                                                          int64_t position);
-/** From any thread, and from a signal handler: takt_generate, or a call that reads tokens, ends
- * with TAKT_ERR_CANCELLED where a run can be cancelled (takt_session_cancel), also within a prompt.
- * What was read stays. No other call is affected: without one in progress this does nothing.
- * Accepts NULL. */
+/** From any thread, and from a signal handler: takt_generate, takt_generate_many, or a call that
+ * reads tokens, ends with TAKT_ERR_CANCELLED where a run can be cancelled (takt_session_cancel),
+ * also within a prompt; the run of a draft, or of one text among many, ends first. What was read
+ * stays, but takt_generate_many resets the generator. No other call is affected: without one in
+ * progress this does nothing. Accepts NULL. */
 TAKT_API void takt_generator_cancel(takt_generator *generator);
 /** Saves the tokens read and the model's state to a file, replacing it; and loads them. A text that
  *  ended because of its length continues from the file as it would have. The file has a checksum

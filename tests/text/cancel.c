@@ -64,4 +64,39 @@ static void stops(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(stops)
+static int sink_of(void *user, size_t index, const char *text, size_t length)
+{
+    (void)index;
+    return sink(user, text, length);
+}
+
+/* Two texts that one run continues, and two that are written one after the other. */
+static void stops_many(void)
+{
+    static const char *const at[] = {"a b", "b a", "a a"};
+    const takt_prompts prompts = {at, 3};
+    takt_ctx *ctx;
+    if (!EXPECT(takt_ctx_create(&(takt_config){.now_ns = now}, &ctx) == TAKT_OK))
+        return;
+    for (int parallel = 1; parallel <= 2; parallel++) {
+        const takt_generator_options options = {
+            .context = 64, .batch = 4, .threads = 1, .parallel = parallel};
+        const takt_generate_options how = {.max_tokens = 8, .ignore_eos = true};
+        takt_generated got[3];
+        size_t total = 0;
+        cancels_at = 0;
+        if (EXPECT_OK(ctx, takt_generator_open(ctx, tiny, &options, &generator))) {
+            cancels_at = -1; /* with the first text */
+            EXPECT_STATUS(ctx, takt_generate_many(generator, &prompts, &how, sink_of, &total, NULL),
+                          TAKT_ERR_CANCELLED);
+            EXPECT(total > 0 && takt_generator_position(generator) == 0);
+            cancels_at = 0;
+            EXPECT_OK(ctx, takt_generate_many(generator, &prompts, &how, sink_of, &total, got));
+            EXPECT(got[0].tokens == 8 && got[1].tokens == 8 && got[2].tokens == 8);
+        }
+        takt_generator_destroy(generator);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(stops, stops_many)

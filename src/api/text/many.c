@@ -287,13 +287,24 @@ static void stop(const task *t, row *r)
         t->results[r->index] = r->w.result;
 }
 
+/* Runs of all texts end at once, those of a single text with the round. */
+static takt_status check_cancel(const takt_generator *g)
+{
+    if (atomic_load(&g->cancel) != atomic_load(&g->calls))
+        return TAKT_OK;
+    return takt_fail(g->engine.ctx, TAKT_E_CANCELLED, "the texts were cancelled");
+}
+
 static takt_status write_all(task *t)
 {
     takt_many *m = t->m;
     takt_status status = TAKT_OK;
     bool is_over = t->count == 0;
-    while (!is_over && !t->is_stopped && status == TAKT_OK)
-        status = step(t, &is_over);
+    while (!is_over && !t->is_stopped && status == TAKT_OK) {
+        status = check_cancel(m->texts[0]);
+        if (status == TAKT_OK)
+            status = step(t, &is_over);
+    }
     for (size_t i = 0; i < m->count; i++) {
         row *r = &m->rows[i];
         if (r->is_busy && status == TAKT_OK)
@@ -330,11 +341,13 @@ takt_status takt_generate_many(takt_generator *g, const takt_prompts *prompts,
         how.draft = NULL;
         how.lookup = false;
     }
-    return write_all(&(task){.m = g->many,
-                             .prompts = prompts->at,
-                             .count = prompts->count,
-                             .options = &how,
-                             .sink = sink,
-                             .user = user,
-                             .results = results});
+    const bool begun = takt_generator_begin(g);
+    const takt_status status = write_all(&(task){.m = g->many,
+                                                 .prompts = prompts->at,
+                                                 .count = prompts->count,
+                                                 .options = &how,
+                                                 .sink = sink,
+                                                 .user = user,
+                                                 .results = results});
+    return takt_generator_end(g, begun, status);
 }

@@ -90,8 +90,13 @@ takt_status takt_together_run(const takt_together *t, takt_together_plan *p, siz
         status = takt_session_bind(s, "wanted", &wanted);
     if (status == TAKT_OK)
         status = takt_session_bind(s, "active", &active);
+    const takt_generator *caller = t->texts[0];
+    const uint64_t calls = atomic_load(&caller->calls);
+    s->outer_cancel = calls % 2 != 0 ? &caller->cancel : NULL; /* a server cancels no run */
+    s->outer_run = calls;
     if (status == TAKT_OK)
         status = takt_session_run(s);
+    s->outer_cancel = NULL;
     if (status == TAKT_OK && takt_session_output(s, 0) != NULL)
         return TAKT_OK;
     if (takt_session_error(s)->status != TAKT_OK)
