@@ -268,10 +268,10 @@ def files(folder):
         print("wheel: left out: pip cannot build it here")
         return
     device = _wheel.device_bytes()
-    size = (os.path.getsize(wheel) - device) / 2**20
+    size = (os.path.getsize(wheel) - device) / 1e6
     with zipfile.ZipFile(wheel) as archive:
         whole = sum(info.file_size for info in archive.infolist()) / 2**20
-    row("wheel, without code for GPUs", f"{size:.2f}", "MiB", "4", size <= 4)
+    row("wheel, without code for GPUs", f"{size:.3f}", "MB", "4", size <= 4)
     row("installed files", f"{whole:.2f}", "MiB", "16", whole <= 16)
 
 

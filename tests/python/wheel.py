@@ -12,6 +12,8 @@ import zipfile
 from _runner import has_extension, run_cases, skip
 from _wheel import build, call, device_bytes, install, make_environment
 
+# Bytes without code for GPUs. x86-64 has longer instructions: bench/notes/python.md.
+MOST = 4_000_000 if platform.machine() == "aarch64" else 4_700_000
 failures = []
 
 
@@ -35,7 +37,7 @@ def check_glibc(archive):
 def check_contents(wheel):
     expect("cp311-abi3" in wheel, f"{wheel} is not for the stable ABI")
     size, device = os.path.getsize(wheel), device_bytes()
-    expect(size < (4 << 20) + device, f"the wheel has {size} bytes, {device} of them for GPUs")
+    expect(size <= MOST + device, f"the wheel has {size} bytes, {device} of them for GPUs")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         expect(sum(info.file_size for info in archive.infolist()) < 16 << 20, "installed size")
