@@ -94,7 +94,7 @@ def score(model):
 floats = score(base)
 for verb, flags, drop in (
         ("quantize", ("--calib", "examples/spirals.csv", *DATA, "--accuracy-drop", "1%"), 0.01),
-        ("prune", ("--amount", "0.5", "--finetune", "examples/spirals.csv", "--epochs", "4",
+        ("prune", ("--amount", "0.5", "--finetune", "examples/spirals.csv", "--epochs", "12",
                    "--lr", "3e-3"), 0.01),
         ("lowrank", ("--rank", "32", "--keep", "dense_0|dense_2"), 0.02)):
     small = path(f"small-{verb}.taktp")
