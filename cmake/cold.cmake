@@ -3,9 +3,9 @@
 # then sees less of what is initialised, and would warn of values that are. A loop over all weights
 # of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
 # Scalar kernels are for processors without vectors and for comparison; -O3 makes them half as large
-# again, and where every processor has NEON they are for comparison only. SVE of 512 bits is rare:
-# -O2 takes a third less code. Functions have sections of their own, so that a library leaves out
-# what only tests call; all of a kernel is used.
+# again, and where every processor has NEON they are for comparison only. SVE of 512 bits is rare.
+# Functions have sections of their own, so that a library leaves out what only tests call; all of a
+# kernel is used.
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 set(for_size api/logic api/text api/train backend/cuda grad io lang measure op pass serve shrink
@@ -13,7 +13,8 @@ set(for_size api/logic api/text api/train backend/cuda grad io lang measure op p
 list(JOIN for_size "|" for_size)
 set(planned api base interp ir logic os plan text)
 list(JOIN planned "|" planned)
-set(reports "logic/(datalog_|formula_text|proof_check)|verify/(certificate|diff_|vnnlib_)")
+set(reports "logic/(datalog_|formula_text|proof_check)|\
+verify/(certificate|diff|precision|program|property|prove|vnnlib_)")
 set(always_vectors "^$")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(always_vectors ${takt_sources})
@@ -29,9 +30,10 @@ foreach(file IN LISTS takt_sources)
   endif()
   if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_|text/candidates.c$|text/sampler/)")
     continue()
-  elseif(file MATCHES "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$")
+  elseif(file MATCHES
+         "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$|_sve512.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
-  elseif(file MATCHES "(^|/)src/(${planned})/|/kernel/.*_(scalar|sve512).c$")
+  elseif(file MATCHES "(^|/)src/(${planned})/|/kernel/.*_scalar.c$|/map_[iub].*_sve256.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
 endforeach()

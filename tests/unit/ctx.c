@@ -25,7 +25,8 @@ static void defaults(void)
     EXPECT_EQ(l->depth, 32);
     EXPECT_EQ(l->trip_count, 1000000);
     EXPECT_EQ(l->errors, 20);
-    EXPECT_IS(ctx->now_ns(ctx->clock_user), <=, ctx->now_ns(ctx->clock_user));
+    const uint64_t now = ctx->now_ns(ctx->clock_user);
+    EXPECT_IS(now, <=, ctx->now_ns(ctx->clock_user));
     takt_ctx_destroy(ctx);
     takt_ctx_destroy(NULL);
     EXPECT(takt_last_error(NULL)[0] != '\0' && takt_last_error_info(NULL)->offset == -1);
