@@ -70,44 +70,61 @@ static bool check_size(const takt_declared *d, const takt_type *type)
     return false;
 }
 
-/* Facts in ascending order, without duplicates, in the arena of the model being built. */
-static bool keep_facts(takt_declared *d, const takt_fact_table *facts)
+/* Ascending order, without duplicates. */
+static bool sort_facts(const takt_declared *d, takt_fact_table *facts)
 {
-    const size_t arity = (size_t)d->arity;
-    uint32_t *all = takt_arena_array(&d->f->e->arena, facts->count + 1, arity * sizeof *all);
-    uint32_t *room = takt_arena_array(&d->f->e->arena, facts->count + 1, arity * sizeof *room);
-    uint32_t *counts = takt_arena_array(&d->f->e->arena, TAKT_DL_COUNTS, sizeof *counts);
-    if (all == NULL || room == NULL || counts == NULL)
+    takt_ctx *ctx = d->f->e->ctx;
+    const size_t arity = (size_t)d->arity, values = facts->count * arity;
+    void *room;
+    if (takt_dl_ascends(facts->tuples, facts->count, arity))
+        return true; /* many files are sorted, and then need no room */
+    if (takt_mem_get(ctx, (values + TAKT_DL_COUNTS) * sizeof *facts->tuples, "facts", &room) !=
+        TAKT_OK)
         return takt_out_of_memory(d->f).b;
-    if (facts->count > 0)
-        memcpy(all, facts->tuples, facts->count * arity * sizeof *all);
-    d->facts = all;
-    d->fact_count =
-        takt_dl_sort_unique(&(takt_dl_rows){all, room, counts, facts->count, arity, NULL});
+    facts->count = takt_dl_sort_unique(
+        &(takt_dl_rows){facts->tuples, room, (uint32_t *)room + values, facts->count, arity, NULL});
+    takt_mem_put(ctx, room, (values + TAKT_DL_COUNTS) * sizeof *facts->tuples);
     return true;
 }
 
-/* Sparse, or too large to be dense: the tuples themselves. */
-static void from_tuples(takt_declared *d)
+/* Sorted facts, in the arena of the model being built. */
+static bool keep_facts(takt_declared *d, const takt_fact_table *facts)
+{
+    const size_t bytes = (size_t)d->arity * sizeof *facts->tuples;
+    uint32_t *all = takt_arena_array(&d->f->e->arena, facts->count + 1, bytes);
+    if (all == NULL)
+        return takt_out_of_memory(d->f).b;
+    if (facts->count > 0)
+        memcpy(all, facts->tuples, facts->count * bytes);
+    d->facts = all;
+    d->fact_count = facts->count;
+    return true;
+}
+
+/* Sparse, or too large to be dense: the tuples themselves, which the graph keeps. */
+static void from_tuples(takt_declared *d, const takt_fact_table *facts)
 {
     takt_frame *f = d->f;
     takt_tensor tensor;
     const takt_type type = {
-        .dtype = TAKT_U32, .rank = 2, .dim = {(takt_dim)d->fact_count, d->arity}};
+        .dtype = TAKT_U32, .rank = 2, .dim = {(takt_dim)facts->count, d->arity}};
     if (takt_tensor_create(f->e->ctx, &type, &tensor) != TAKT_OK) {
         takt_complain_last(f, d->at);
         return;
     }
-    if (d->fact_count > 0)
-        memcpy(takt_tensor_data(&tensor), d->facts, takt_tensor_bytes(&tensor));
+    if (facts->count > 0)
+        memcpy(takt_tensor_data(&tensor), facts->tuples, takt_tensor_bytes(&tensor));
     const takt_id id = takt_graph_constant(f->graph, &tensor);
     takt_tensor_release(&tensor);
     if (id == TAKT_NONE)
         takt_complain_last(f, d->at);
+    else
+        d->facts = takt_tensor_data(f->graph->nodes[id].attr[0].tensor);
+    d->fact_count = facts->count;
     takt_relation_declare(d, id, TAKT_FORM_TUPLES, TAKT_KIND_FACTS);
 }
 
-static void from_facts(takt_declared *d, const takt_fact_table *facts)
+static void declare(takt_declared *d, takt_fact_table *facts)
 {
     takt_frame *f = d->f;
     const bool is_soft = facts->weights != NULL, is_sparse = d->stated == TAKT_STATED_SPARSE;
@@ -122,13 +139,13 @@ static void from_facts(takt_declared *d, const takt_fact_table *facts)
                       "%s has weights, and a set of tuples has none", d->at->name->text);
         return;
     }
-    if (!is_soft && !keep_facts(d, facts))
+    if (!is_soft && !sort_facts(d, facts))
         return;
     if (!is_soft && (is_sparse || (d->stated != TAKT_STATED_DENSE && !fits_dense(d, &type)))) {
-        from_tuples(d);
+        from_tuples(d, facts);
         return;
     }
-    if (!check_size(d, &type))
+    if (!check_size(d, &type) || (!is_soft && !keep_facts(d, facts)))
         return;
     if (takt_tensor_create(f->e->ctx, &type, &tensor) != TAKT_OK) {
         takt_complain_last(f, d->at);
@@ -150,19 +167,27 @@ static void from_facts(takt_declared *d, const takt_fact_table *facts)
     takt_relation_declare(d, id, is_soft ? TAKT_FORM_SOFT : TAKT_FORM_BITS, TAKT_KIND_FACTS);
 }
 
-static void read_text(takt_declared *d, const char *file, takt_span text)
+/* Releases the facts. */
+static void from_facts(takt_declared *d, takt_fact_table *facts)
+{
+    declare(d, facts);
+    takt_facts_release(facts);
+}
+
+/* After a complaint there is nothing to release. */
+static bool read_text(const takt_declared *d, const char *file, takt_span text,
+                      takt_fact_table *facts)
 {
     const takt_facts_of of = {.name = d->at->name->text,
                               .arity = d->arity,
                               .domains = d->domain,
                               .may_weigh = true,
                               .is_length = is_length(d)};
-    takt_fact_table facts;
-    if (takt_facts_read(d->f->e->ctx, &of, file, text, &facts) != TAKT_OK)
-        takt_complain_last(d->f, d->at->b);
-    else
-        from_facts(d, &facts);
-    takt_facts_release(&facts);
+    if (takt_facts_read(d->f->e->ctx, &of, file, text, facts) == TAKT_OK)
+        return true;
+    takt_complain_last(d->f, d->at->b);
+    takt_facts_release(facts);
+    return false;
 }
 
 void takt_relation_from_file(takt_declared *d)
@@ -170,6 +195,7 @@ void takt_relation_from_file(takt_declared *d)
     takt_frame *f = d->f;
     const takt_parse_files *files = f->e->options->files;
     const char *why = NULL;
+    takt_fact_table facts;
     void *bytes;
     size_t length;
     if (files == NULL) {
@@ -185,8 +211,10 @@ void takt_relation_from_file(takt_declared *d)
     } else if (files->text(files->user, path, &bytes, &length) != TAKT_OK) {
         takt_complain_last(f, d->at->b);
     } else {
-        read_text(d, path, (takt_span){bytes, length});
+        const bool is_read = read_text(d, path, (takt_span){bytes, length}, &facts);
         takt_mem_put(f->e->ctx, bytes, length);
+        if (is_read)
+            from_facts(d, &facts);
     }
 }
 
@@ -205,6 +233,7 @@ static void add_field(const takt_ast *item, takt_text *text)
 void takt_relation_from_list(takt_declared *d)
 {
     takt_text text;
+    takt_fact_table facts;
     takt_text_init(&text, d->f->e->ctx);
     bool is_good = true;
     for (const takt_ast *row = d->at->b->a; row != NULL && is_good; row = row->next) {
@@ -228,6 +257,10 @@ void takt_relation_from_list(takt_declared *d)
     if (text.status != TAKT_OK)
         takt_out_of_memory(d->f);
     else if (is_good)
-        read_text(d, d->at->name->text, (takt_span){takt_text_get(&text), text.length});
+        is_good =
+            read_text(d, d->at->name->text, (takt_span){takt_text_get(&text), text.length}, &facts);
+    is_good = is_good && text.status == TAKT_OK;
     takt_text_deinit(&text);
+    if (is_good)
+        from_facts(d, &facts);
 }

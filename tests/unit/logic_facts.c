@@ -2,6 +2,7 @@
  * closures of real graphs. */
 #include "logic/facts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <takt/takt.h>
@@ -9,6 +10,7 @@
 #include "lang/parse.h"
 #include "test.h"
 #include "util/inject.h"
+#include "util/meter.h"
 
 static takt_ctx *ctx;
 
@@ -77,6 +79,30 @@ static void reader(void)
     bad("\"ann,3\n", "a quoted field does not end");
     bad("\"ann\"x,3\n", "a quoted field does not end");
     bad("a\xff\t3\n", "column 1 is not UTF-8");
+    takt_ctx_destroy(ctx);
+}
+
+/* A fact takes 8 bytes, and reading it not many more: no second text, no array that doubles. */
+static void frugal(void)
+{
+    enum { FACTS = 60000, LINE = 8, MOST_EACH = 12 };
+    static char text[FACTS * LINE + 1];
+    meter counted = {0};
+    const takt_allocator allocator = METER_ALLOCATOR(&counted);
+    const takt_config config = {.allocator = &allocator};
+    takt_arena arena;
+    takt_fact_table facts;
+    EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));
+    for (size_t i = 0; i < FACTS; i++)
+        snprintf(text + i * LINE, LINE + 1, "\"ann\",%d\n", (int)(i % 10));
+    takt_arena_init(&arena, ctx);
+    const size_t before = counted.peak;
+    EXPECT_OK(ctx, read_people(&arena, text, &facts));
+    EXPECT_EQ(facts.count, FACTS);
+    EXPECT_EQ(facts.tuples[2 * FACTS - 1], (FACTS - 1) % 10);
+    EXPECT(counted.peak - before < (size_t)MOST_EACH * FACTS, "%zu bytes", counted.peak - before);
+    takt_facts_release(&facts);
+    takt_arena_deinit(&arena);
     takt_ctx_destroy(ctx);
 }
 
@@ -277,4 +303,4 @@ static void stopped(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(reader, memory, in_c, stopped)
+TEST_MAIN(reader, frugal, memory, in_c, stopped)
