@@ -213,6 +213,43 @@ static void small_values(void)
     takt_ctx_destroy(ctx);
 }
 
+/* Room is planned for the capacity, but only what few rows need is written: the rest of it is no
+ * memory of the process. */
+static void untouched(void)
+{
+    enum { FILLING = 0xa5, LINE = 64 };
+    static facts f;
+    const size_t sizes[] = {ROOM, MOST};
+    takt_arena arena;
+    takt_dl program;
+    takt_dl_plan plan;
+    size_t touched = 0;
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    takt_arena_init(&arena, ctx);
+    make_hub(&f);
+    EXPECT_OK(ctx, takt_dl_read(&arena,
+                                "2 : 2 ; 0(a, c) <- 1(a, c), a < c ; "
+                                "0(a, c) <- 0(a, b), 0(b, c), a != c",
+                                &program));
+    EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, sizes, 1, &plan));
+    unsigned char *scratch = takt_arena_array(&arena, plan.scratch_bytes + LINE, 1);
+    uint32_t *rows = takt_arena_array(&arena, 2 * ROOM, sizeof *rows);
+    scratch += -(uintptr_t)scratch % LINE;
+    memset(scratch, FILLING, plan.scratch_bytes);
+    const takt_dl_full full =
+        takt_dl_run(&plan, &(const uint32_t *){f.rows[0]}, &rows, scratch, NULL, NULL);
+    EXPECT_IS(full.relation, <, 0);
+    for (size_t i = 0; i < plan.scratch_bytes; i += LINE) {
+        size_t k = i;
+        while (k < i + LINE && k < plan.scratch_bytes && scratch[k] == FILLING)
+            k++;
+        touched += k < i + LINE && k < plan.scratch_bytes ? LINE : 0;
+    }
+    EXPECT(touched < plan.scratch_bytes / 8, "%zu of %zu bytes", touched, plan.scratch_bytes);
+    takt_arena_deinit(&arena);
+    takt_ctx_destroy(ctx);
+}
+
 /* More rows are tried than the budget allows. */
 static void budget(void)
 {
@@ -226,4 +263,4 @@ static void budget(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(same_rows, large_groups, small_values, budget)
+TEST_MAIN(same_rows, large_groups, small_values, untouched, budget)

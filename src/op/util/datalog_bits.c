@@ -40,6 +40,11 @@ static uint32_t largest_value(const takt_dl_machine *m, size_t limit)
     return most;
 }
 
+uint32_t takt_dl_largest_value(const takt_dl_machine *m)
+{
+    return largest_value(m, SIZE_MAX);
+}
+
 void takt_dl_bits_begin(takt_dl_machine *m)
 {
     for (int i = 0; i < m->plan->program->derived && !m->is_local; i++) {

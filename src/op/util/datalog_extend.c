@@ -66,7 +66,7 @@ static inline void add(takt_dl_machine *m, uint32_t first, uint32_t second)
     table[at] = key;
     s->count = count + 1;
     if (2 * (count + 1 - s->first) > mask && mask < s->mask_limit)
-        takt_dl_grow(s);
+        takt_dl_grow(s, 2 * mask + 1);
 }
 
 /* All pairs of the input that share the value of one pair. */

@@ -22,16 +22,24 @@ typedef struct gathering {
     int shift;                 /* of a bucket to its range */
 } gathering;
 
-/* Whether every value of the one column is a bucket. */
-static bool fits(const takt_dl_index *of, const takt_dl_set *s)
+/* The largest value of a column of an input; of several: 0. */
+static uint32_t most_of(const takt_dl_set *s, uint32_t columns)
 {
-    const size_t column = (size_t)__builtin_ctz(of->columns);
+    const size_t column = (size_t)__builtin_ctz(columns);
     uint32_t most = 0;
-    if ((of->columns & (of->columns - 1)) != 0)
-        return false;
+    if ((columns & (columns - 1)) != 0)
+        return 0;
     for (size_t i = column == 0 && s->count > 0 ? s->count - 1 : 0; i < s->count; i++)
         most = s->rows[i * s->arity + column] > most ? s->rows[i * s->arity + column] : most;
-    return most < of->size;
+    return most;
+}
+
+/* Values up to `most` of one column are buckets where all of them are planned for. Then the rest of
+ * the memory is not touched. */
+static void choose_buckets(takt_dl_chains *c, uint32_t most)
+{
+    c->is_direct = (c->of->columns & (c->of->columns - 1)) == 0 && most < c->of->size;
+    c->size = c->is_direct ? most + 1 : (uint32_t)c->of->size;
 }
 
 /* The worker that runs a part; without threads the machine itself. */
@@ -64,7 +72,7 @@ static void find_runs(void *user, size_t part, int thread)
         for (; value <= s->rows[row * s->arity]; value++)
             head[value] = (uint32_t)row;
     }
-    for (; end == s->count && value < g->c->of->size + 2; value++)
+    for (; end == s->count && value < (size_t)g->c->size + 2; value++)
         head[value] = (uint32_t)s->count;
     leave(g, w);
 }
@@ -81,8 +89,9 @@ static void copy_row(uint32_t *to, const uint32_t *from, size_t arity)
 
 static void buckets_of(const gathering *g, size_t part, size_t *first, size_t *end)
 {
-    *first = g->c->of->size * part / g->parts;
-    *end = g->c->of->size * (part + 1) / g->parts;
+    const size_t size = g->c->size;
+    *first = size * part / g->parts;
+    *end = size * (part + 1) / g->parts;
 }
 
 /* How many rows each bucket has, one place on. */
@@ -188,7 +197,7 @@ static void distribute(void *user, size_t part, int thread)
 static void fill_range(void *user, size_t range, int thread)
 {
     const gathering *g = user;
-    const size_t arity = g->set->arity, size = g->c->of->size;
+    const size_t arity = g->set->arity, size = g->c->size;
     takt_dl_machine *w = worker(g, thread);
     const uint32_t *ends = g->counts + (g->parts - 1) * TAKT_DL_BUCKETS;
     const uint32_t first = range == 0 ? 0 : ends[range - 1], end = ends[range];
@@ -231,9 +240,9 @@ static void run_parts(gathering *g, takt_task_fn *part, size_t parts)
 static void gather_rows(gathering *g)
 {
     takt_dl_machine *m = g->m;
-    const size_t size = g->c->of->size;
+    const size_t size = g->c->size;
     g->counts = m->pool != NULL ? m->bucket_counts : m->room_counts;
-    while (size >> g->shift > TAKT_DL_BUCKETS)
+    while ((size - 1) >> g->shift >= TAKT_DL_BUCKETS)
         g->shift++;
     if (g->set->count >= WORTH && g->set->count * g->set->arity <= m->room_words) {
         run_parts(g, count_ranges, g->parts);
@@ -253,7 +262,7 @@ static void gather(takt_dl_machine *m, takt_dl_chains *c)
     const takt_dl_set *s = &m->set[c->of->relation];
     takt_pool *const pool = m->pool;
     gathering g = {.m = m, .c = c, .set = s, .parts = 1};
-    c->is_direct = fits(c->of, s);
+    choose_buckets(c, most_of(s, c->of->columns));
     c->rows = c->is_direct && c->of->columns == 1 ? s->rows : c->next;
     if (s->count < WORTH)
         m->pool = NULL;
@@ -279,7 +288,8 @@ static void make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
         gather(m, c);
         return;
     }
-    takt_dl_clear(m, c->head, 0, (c->of->size + 2) * sizeof *c->head);
+    choose_buckets(c, takt_dl_largest_value(m));
+    takt_dl_clear(m, c->head, 0, ((size_t)c->size + 2) * sizeof *c->head);
     m->set[c->of->relation].linked |= UINT64_C(1) << i;
 }
 

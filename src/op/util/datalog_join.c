@@ -58,7 +58,7 @@ static const uint32_t *find(const takt_dl_machine *m, const takt_dl_step *s)
         return &c->head[takt_dl_bucket_of(c, m->value[s->key.at[0].value])];
     for (int i = 0; i < s->key.count; i++)
         h = takt_dl_mix(h, m->value[s->key.at[i].value]);
-    return &c->head[(size_t)(h >> 16) & (c->of->size - 1)];
+    return &c->head[(size_t)(h >> 16) & (c->size - 1)];
 }
 
 /* ---- prefetching ---- */
@@ -74,7 +74,7 @@ static const uint32_t *next_of(const takt_dl_machine *m, const takt_dl_step *s, 
             return &c->head[takt_dl_bucket_of(c, x)];
         h = takt_dl_mix(h, x);
     }
-    return &c->head[(size_t)(h >> 16) & (c->of->size - 1)];
+    return &c->head[(size_t)(h >> 16) & (c->size - 1)];
 }
 
 /* Prefetches what the next step reads for a block of rows: it is not in any cache. */

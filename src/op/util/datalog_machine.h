@@ -26,6 +26,7 @@ typedef struct takt_dl_set {
 typedef struct takt_dl_chains {
     const takt_dl_index *of;
     bool is_direct;       /* of one column: its values are the buckets */
+    uint32_t size;        /* buckets: the planned number, or the values that occur */
     uint32_t *head;       /* of chains: row + 1 */
     uint32_t *next;       /* the same; of an input: room for its rows */
     const uint32_t *rows; /* of an input: rows by bucket */
@@ -88,7 +89,7 @@ typedef struct takt_dl_machine {
     takt_dl_skipped *skipped;        /* of a worker */
     uint32_t *counts;                /* of a worker, for sorting: TAKT_DL_COUNTS */
     uint32_t *bucket_counts;         /* for sorting: plan->workers * TAKT_DL_BUCKETS */
-    uint32_t *room, *room_counts;    /* before the rules begin: room_words, TAKT_DL_COUNTS */
+    uint32_t *room, *room_counts;    /* until rules begin: room_words, TAKT_DL_COUNTS */
     size_t room_words;
 } takt_dl_machine;
 
@@ -112,15 +113,15 @@ static inline size_t takt_dl_bucket(const takt_dl_chains *c, const uint32_t *row
 {
     if (c->is_direct)
         return row[__builtin_ctz(c->of->columns)];
-    return takt_dl_hash(row, c->of->columns) & (c->of->size - 1);
+    return takt_dl_hash(row, c->of->columns) & (c->size - 1);
 }
 
 /* The bucket of a value in an index of one column. The last has no rows. */
 static inline size_t takt_dl_bucket_of(const takt_dl_chains *c, uint32_t value)
 {
     if (c->is_direct)
-        return value < c->of->size ? value : c->of->size;
-    return (size_t)(takt_dl_mix(0, value) >> 16) & (c->of->size - 1);
+        return value < c->size ? value : c->size;
+    return (size_t)(takt_dl_mix(0, value) >> 16) & (c->size - 1);
 }
 
 /* Rows of one or two columns are their own keys. */
@@ -153,8 +154,20 @@ static inline bool takt_dl_claim_bit(const takt_dl_set *s, const uint32_t *pair)
            (__atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit) == 0;
 }
 
+/* ---- datalog_plan.c ---- */
+
+/* Whether the table of a relation, two slots for each row, is also room for sorting its rows. */
+static inline bool takt_dl_sorts_in_table(size_t arity)
+{
+    return arity * sizeof(uint32_t) <= 2 * sizeof(uint64_t);
+}
+/* Words of the room that tables do not provide. */
+size_t takt_dl_room_words(const takt_dl_plan *plan);
+
 /* ---- datalog_bits.c ---- */
 
+/* The largest value that inputs and rules have, and so that rows can have. */
+uint32_t takt_dl_largest_value(const takt_dl_machine *m);
 /* Gives bits to the derived relations that they suit, before any row is added. */
 void takt_dl_bits_begin(takt_dl_machine *m);
 /* Writes the rows of a set with bits in ascending order; TAKT_DL_BUCKETS counts. */
@@ -176,8 +189,8 @@ void takt_dl_link(takt_dl_machine *m, const takt_dl_set *s, size_t first, size_t
 /* Adds a row to a derived relation unless it exists; with `is_local` immediately, else in a
  * batch. */
 void takt_dl_add(takt_dl_machine *m, int relation, const uint32_t *row);
-/* Doubles the slots of a table. */
-void takt_dl_grow(takt_dl_set *s);
+/* A table of `mask` + 1 slots, with the same rows. */
+void takt_dl_grow(takt_dl_set *s, size_t mask);
 /* Adds the waiting batch. */
 void takt_dl_flush(takt_dl_machine *m);
 /* An empty table for rows from here on. */

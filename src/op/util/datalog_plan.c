@@ -137,6 +137,17 @@ static bool add(size_t *total, size_t count, size_t each)
            takt_size_add(*total, bytes, total);
 }
 
+size_t takt_dl_room_words(const takt_dl_plan *p)
+{
+    size_t most = 1;
+    for (int i = 0; i < p->program->derived; i++) {
+        const size_t arity = (size_t)p->program->arity[i], words = p->capacity[i] * arity;
+        const bool is_apart = p->is_closure || p->pivot >= 0 || !takt_dl_sorts_in_table(arity);
+        most = is_apart && words > most ? words : most;
+    }
+    return most;
+}
+
 /* Small relations are derived single-threaded. */
 static void share_out(takt_dl_plan *p, size_t threads)
 {
@@ -153,7 +164,7 @@ static void share_out(takt_dl_plan *p, size_t threads)
 takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const size_t *capacity,
                             size_t threads, takt_dl_plan *plan)
 {
-    size_t paths = 1, most = 1;
+    size_t paths = 1;
     const takt_dl *given = program;
     program = takt_dl_closure(arena, given);
     if (program == NULL)
@@ -176,8 +187,6 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
             is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 8);
             if (program->arity[i] > 2) /* keys are hashes there, and rows are stored next to them */
                 is_good = is_good && add(&plan->scratch_bytes, table_size(capacity[i]), 4);
-            const size_t rows = capacity[i] * (size_t)program->arity[i];
-            most = rows > most ? rows : most;
         } else if ((program->ordered >> i & 1) == 0) {
             const size_t each = 4 * (size_t)program->arity[i];
             is_good = is_good && add(&plan->scratch_bytes, capacity[i], each) &&
@@ -196,7 +205,8 @@ takt_status takt_dl_prepare(takt_arena *arena, const takt_dl *program, const siz
     }
     is_good = is_good && add(&plan->scratch_bytes, TAKT_DL_MARKS, sizeof(uint16_t)) &&
               add(&plan->scratch_bytes, TAKT_DL_BATCH, sizeof(takt_dl_waiting)) &&
-              add(&plan->scratch_bytes, most, 4) && add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
+              add(&plan->scratch_bytes, takt_dl_room_words(plan), 4) &&
+              add(&plan->scratch_bytes, TAKT_DL_COUNTS, 4);
     share_out(plan, threads);
     is_good = is_good && takt_dl_worker_bytes(plan, &plan->scratch_bytes);
     return is_good

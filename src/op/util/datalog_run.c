@@ -150,7 +150,9 @@ static void seed_closure(takt_dl_machine *m)
 static void finish(takt_dl_machine *m, int relation, const takt_dl_rows *room, bool is_away)
 {
     const takt_dl_set *s = &m->set[relation];
-    const takt_dl_rows rows = {s->own, room->room, room->counts, s->count, s->arity, m->poll};
+    const bool has_table = !m->is_local && takt_dl_sorts_in_table(s->arity);
+    uint32_t *to = has_table ? (uint32_t *)s->table : room->room; /* no row is looked up any more */
+    const takt_dl_rows rows = {s->own, to, room->counts, s->count, s->arity, m->poll};
     const bool is_sorted = m->pivot == 0 && !is_away;
     if (s->bits != NULL)
         takt_dl_bits_rows(m, s, room->counts);
@@ -160,14 +162,18 @@ static void finish(takt_dl_machine *m, int relation, const takt_dl_rows *room, b
                   (s->capacity - s->count) * s->arity * sizeof *s->own);
 }
 
-/* Rows of the largest derived relation. */
-static size_t largest(const takt_dl_machine *m)
+/* Words of a derived relation. */
+static size_t words(const takt_dl_set *s)
 {
-    size_t most = 1;
-    for (int i = 0; i < m->plan->program->derived; i++) {
-        const size_t rows = m->set[i].capacity * m->set[i].arity;
-        most = rows > most ? rows : most;
-    }
+    return s->capacity * s->arity;
+}
+
+/* The derived relation with the most. */
+static const takt_dl_set *largest(const takt_dl_machine *m)
+{
+    const takt_dl_set *most = &m->set[0];
+    for (int i = 1; i < m->plan->program->derived; i++)
+        most = words(&m->set[i]) > words(most) ? &m->set[i] : most;
     return most;
 }
 
@@ -187,15 +193,16 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
                          .pool = plan->workers > 1 && takt_pool_threads(pool) > 1 ? pool : NULL,
                          .poll = poll};
     takt_dl_begin(&m, in, out, &at);
-    takt_dl_rows room = {.room = takt_dl_carve(&at, largest(&m)),
+    const takt_dl_set *most = largest(&m);
+    takt_dl_rows room = {.room = takt_dl_carve(&at, takt_dl_room_words(plan)),
                          .counts = takt_dl_carve(&at, TAKT_DL_COUNTS),
                          .poll = poll};
     if (plan->is_closure)
         unused = choose_side(&m, room.room);
     takt_dl_hire(&m, &at);
-    m.room = room.room;
+    m.room = most->own; /* no rows are there yet */
     m.room_counts = room.counts;
-    m.room_words = largest(&m);
+    m.room_words = words(most);
     takt_dl_begin_indexes(&m, unused, &at);
     if (plan->is_closure)
         seed_closure(&m);

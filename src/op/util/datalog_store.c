@@ -2,15 +2,16 @@
  *
  * Derived rows wait in a batch, whose slots in the table are prefetched together: most of them are
  * not in a cache. Local tables hold only the rows of one value of the pivot, stay in the cache, and
- * double when they are half full.
+ * double when they are half full. Another table that no threads share begins small and becomes the
+ * planned one when it is half full: memory for few rows is not touched.
  */
 #include <string.h>
 
 #include "base/size.h"
 #include "op/util/datalog_machine.h"
 
-/* Slots of a new local table. */
-enum { SLOTS = 64 };
+/* Slots of a new local table, and of another one that no threads share. */
+enum { SLOTS = 64, FIRST_SLOTS = 1 << 15 };
 
 bool takt_dl_stops(takt_dl_machine *m)
 {
@@ -80,9 +81,9 @@ static void occupy(takt_dl_set *s, size_t slot, uint64_t key, size_t row)
         s->table_row[slot] = (uint32_t)row;
 }
 
-void takt_dl_grow(takt_dl_set *s)
+void takt_dl_grow(takt_dl_set *s, size_t mask)
 {
-    s->table_mask = 2 * s->table_mask + 1;
+    s->table_mask = mask;
     memset(s->table, 0xff, (s->table_mask + 1) * sizeof *s->table);
     for (size_t i = s->first; i < s->count; i++) {
         const uint32_t *row = s->own + i * s->arity;
@@ -104,7 +105,7 @@ static void append(takt_dl_machine *m, const takt_dl_waiting *w, size_t slot)
         memcpy(s->own + s->count * s->arity, w->row, s->arity * sizeof *w->row);
     occupy(s, slot, w->key, s->count++);
     if (2 * (s->count - s->first) > s->table_mask && s->table_mask < s->mask_limit)
-        takt_dl_grow(s);
+        takt_dl_grow(s, m->is_local ? 2 * s->table_mask + 1 : s->mask_limit);
 }
 
 /* Adds a pair to a set with bits, at once. */
@@ -136,8 +137,11 @@ void takt_dl_flush(takt_dl_machine *m)
         takt_dl_flush_shared(m);
         return;
     }
-    for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++)
-        insert(m, &m->batch[i]);
+    for (size_t i = 0; i < m->batch_count && m->full.relation < 0; i++) {
+        takt_dl_waiting *w = &m->batch[i];
+        w->at = takt_dl_place(&m->set[w->relation], w->key); /* the table may have grown */
+        insert(m, w);
+    }
     m->batch_count = 0;
 }
 
@@ -206,9 +210,8 @@ static void make_table(takt_dl_machine *m, takt_dl_set *s, char **scratch)
     s->table = takt_dl_carve(scratch, 2 * size);
     s->table_row = s->arity > 2 ? takt_dl_carve(scratch, size) : NULL;
     s->mask_limit = size - 1;
-    if (m->is_local && size > SLOTS)
-        size = SLOTS;
-    s->table_mask = size - 1;
+    const size_t first = m->is_local ? SLOTS : m->pool == NULL ? FIRST_SLOTS : size;
+    s->table_mask = (size < first ? size : first) - 1;
 }
 
 /* Rows of an input between two polls. */
