@@ -82,6 +82,7 @@ typedef struct takt_dl_step {
     const takt_dl_literal *literal;
     int index;         /* for the join: rows that agree in the bound columns; -1: all rows */
     bool is_delta;     /* only rows found in the previous round */
+    bool is_pair;      /* both columns of an input are known; the index is of the first */
     takt_dl_slots key; /* known values: columns in ascending order */
     takt_dl_slots bind;
     takt_dl_slots same;         /* columns that repeat a variable of the row itself */

@@ -54,7 +54,7 @@ static const uint32_t *find(const takt_dl_machine *m, const takt_dl_step *s)
 {
     const takt_dl_chains *c = &m->index[s->index];
     uint64_t h = 0;
-    if (s->key.count == 1)
+    if (s->key.count == 1 || s->is_pair)
         return &c->head[takt_dl_bucket_of(c, m->value[s->key.at[0].value])];
     for (int i = 0; i < s->key.count; i++)
         h = takt_dl_mix(h, m->value[s->key.at[i].value]);
@@ -70,7 +70,7 @@ static const uint32_t *next_of(const takt_dl_machine *m, const takt_dl_step *s, 
     uint64_t h = 0;
     for (int i = 0; i < s[1].key.count; i++) {
         const uint32_t x = s->next[i] >= 0 ? row[s->next[i]] : m->value[s[1].key.at[i].value];
-        if (c->is_direct)
+        if (c->is_direct || s[1].is_pair)
             return &c->head[takt_dl_bucket_of(c, x)];
         h = takt_dl_mix(h, x);
     }
@@ -134,6 +134,23 @@ static bool has_marks(takt_dl_machine *m, const takt_dl_step *s, size_t count)
     return true;
 }
 
+/* ---- pairs ---- */
+
+/* The known pair of a step among those of its bucket, which are sorted; NULL: it is not there. */
+static const uint32_t *find_pair(const takt_dl_machine *m, const takt_dl_step *s)
+{
+    const uint32_t *head = find(m, s), *at = m->index[s->index].rows + 2 * (size_t)head[0];
+    const uint64_t pair = takt_dl_pair(m->value[s->key.at[0].value], m->value[s->key.at[1].value]);
+    size_t count = head[1] - head[0];
+    if (count == 0)
+        return NULL;
+    for (size_t half; count > 1; count -= half) {
+        half = count / 2;
+        at += takt_dl_pair(at[2 * half], at[2 * half + 1]) <= pair ? 2 * half : 0;
+    }
+    return takt_dl_pair(at[0], at[1]) == pair ? at : NULL;
+}
+
 /* ---- joining ---- */
 
 /* Whether no row of an input agrees. */
@@ -142,6 +159,8 @@ static bool is_absent(takt_dl_machine *m, const takt_dl_step *s)
     const takt_dl_set *of = &m->set[s->literal->relation];
     if (s->index < 0)
         return of->count == 0;
+    if (s->is_pair)
+        return find_pair(m, s) == NULL;
     const takt_dl_chains *c = &m->index[s->index];
     const uint32_t *head = find(m, s);
     for (uint32_t row = head[0]; row < head[1]; row++)
@@ -237,6 +256,10 @@ static bool join(takt_dl_machine *m, int depth)
     const takt_dl_chains *c = &m->index[s->index];
     if (!c->of->has_runs)
         return follow(m, depth);
+    if (s->is_pair) {
+        const uint32_t *row = find_pair(m, s);
+        return row != NULL && takt_dl_charge(m, 1) && join(m, depth + 1);
+    }
     const uint32_t *head = find(m, s);
     return scan(m, c->rows + head[0] * of->arity, head[1] - head[0], depth);
 }

@@ -63,6 +63,15 @@ static int index_for(takt_dl_plan *p, int relation, uint32_t columns)
     return p->index_count++;
 }
 
+/* The index that finds a step's literal. A pair of an input is searched for among those with its
+ * first value, which are sorted: an index of both columns would be a copy of all pairs. */
+static int find_by(takt_dl_plan *p, takt_dl_step *s, uint32_t columns)
+{
+    const takt_dl_literal *l = s->literal;
+    s->is_pair = l->relation >= p->program->derived && l->count == 2 && columns == 3;
+    return index_for(p, l->relation, s->is_pair ? 1 : columns);
+}
+
 /* Indexes of the filters. Those beyond the limit are left out. */
 static void make_filters(takt_dl_plan *p, takt_dl_path *path)
 {
@@ -97,7 +106,7 @@ static bool make_path(takt_dl_plan *p, const takt_dl_rule *rule, int delta)
         before[path->count] = bound;
         takt_dl_code_step(path, s, bound);
         if (l->kind != TAKT_DL_COMPARE && !s->is_delta)
-            s->index = index_for(p, l->relation, known(l, bound));
+            s->index = find_by(p, s, known(l, bound));
         if (s->index == -2)
             return false;
         bound |= l->kind == TAKT_DL_ATOM ? binds(l) : 0;
