@@ -189,6 +189,33 @@ static void constants(void)
     takt_model_destroy(m);
 }
 
+/* The lower bound of a convolution by Winograd's transform. */
+static double convolved(const char *most)
+{
+    char text[300];
+    takt_ranges r;
+    double lo = 0;
+    snprintf(text, sizeof text,
+             "model m(x: f32[1, 16, 6, 6]) {\nrequire abs(x) <= %s, \"\"\n"
+             "return conv(x, 1e-7 * broadcast(1.0, shape=[16, 16, 3, 3]))\n}\n",
+             most);
+    takt_model *m = load(text);
+    if (EXPECT_OK(ctx, takt_ranges_init(&r, m, &(takt_check_options){0}))) {
+        lo = r.rows[r.count - 1].lo;
+        takt_ranges_deinit(&r);
+    }
+    takt_model_destroy(m);
+    return lo;
+}
+
+/* Sums of large inputs overflow in the transform, although the result is small. */
+static void transforms(void)
+{
+    const double near = convolved("1e36"), far = convolved("1e37");
+    EXPECT(near < -1e31 && near > -1e32, "%g", near);
+    EXPECT(isnan(far), "%g", far);
+}
+
 static void start(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
@@ -199,4 +226,4 @@ static void stop(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(start, boxes, planted, quantised, constants, stop)
+TEST_MAIN(start, boxes, planted, quantised, constants, transforms, stop)

@@ -212,21 +212,25 @@ static takt_id enlargement(takt_bounding *b, takt_id w, bool flips)
     const takt_id to = matrix(b, pairs[0], TILE * TILE, TAPS * TAPS);
     const takt_id from = matrix(b, back[0], TILE * TILE, OUT * OUT);
     const takt_id u = takt_bound_abs(b, takt_matmul(b->g, w, to, false, true));
-    const takt_id each = takt_matmul(b->g, u, from, false, false);
+    /* From FLT_MIN on rounding is a share of the result; U may be less. */
+    const takt_id each = takt_matmul(b->g, takt_add_scalar(b->g, u, FLT_MIN), from, false, false);
     const int64_t last = -1;
     return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
 }
 
-/* The largest magnitude of every channel of input k. */
+/* The largest magnitude of every channel of input k; NaN where its transform may overflow, which
+ * enlarges it up to 225 times before it meets the other factor. */
 static takt_id largest(takt_bounding *b, size_t k)
 {
     const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     const int64_t space[] = {0, is_last ? 1 : 2, is_last ? 2 : 3};
     const takt_id size = takt_bound_magnitude(b, takt_bound_input(b, k));
-    return size == TAKT_NONE
-               ? TAKT_NONE
-               : takt_cast(b->g, takt_reduce_over(b->g, &takt_op_reduce_max, size, space, 3, false),
-                           TAKT_F64);
+    if (size == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_id most = takt_cast(
+        b->g, takt_reduce_over(b->g, &takt_op_reduce_max, size, space, 3, false), TAKT_F64);
+    const takt_id limit = takt_bound_number(b, b->is_real ? DBL_MAX : FLT_MAX / 256);
+    return takt_bound_spoil(b, takt_binary(b->g, &takt_op_lt, limit, most), most);
 }
 
 /* The bounds of the direct form `op`, with the transforms' error on top. */
