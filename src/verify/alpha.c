@@ -290,6 +290,10 @@ static void step(takt_region *r, size_t id, size_t count, int at)
             continue;
         if (n->kind == TAKT_NET_SUM)
             sum_values(r, i, count);
+        /* Rows pass moves by that a pair reads (region_back.c); it reads their values here. */
+        for (int k = 0; n->kind == TAKT_NET_PAIR && k < 2; k++)
+            if (!r->is_touched[n->sources[k]])
+                sum_values(r, n->sources[k], count);
         for (size_t k = 0; k < count && n->kind != TAKT_NET_SUM; k++)
             line_values(r, i, k, r->alpha->value[i] + k * n->count);
     }

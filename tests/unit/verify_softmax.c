@@ -6,6 +6,7 @@
 #include <takt/takt.h>
 
 #include "test.h"
+#include "verify/alpha.h"
 #include "verify/program.h"
 #include "verify/region.h"
 
@@ -87,6 +88,27 @@ static void moved(void)
                "row %u", i);
 }
 
+/* Steps of slopes read moved elements, although no row passes them. */
+static void valued(void)
+{
+    const uint32_t count = net.nodes[net.output].count;
+    double best[TAKT_REGION_ROWS];
+    if (!EXPECT_OK(ctx, takt_alpha_init(&region, 2)))
+        return;
+    takt_region_bound(&region, true);
+    takt_region_clear(&region, net.output, count);
+    for (uint32_t i = 0; i < count; i++)
+        region.rows[net.output][i * count + i] = 1;
+    takt_region_best(&region, net.output, count, best);
+    for (uint32_t i = 0; i < net.count; i++) {
+        const takt_net_node *n = &net.nodes[i];
+        for (uint32_t k = 0; n->is_used && n->is_move && k < n->count; k++)
+            EXPECT(region.alpha->value[i][k] ==
+                       region.alpha->value[n->parts[0].source][n->parts[0].columns[k]],
+                   "element %u of node %u", k, i);
+    }
+}
+
 static void stop(void)
 {
     takt_region_deinit(&region);
@@ -101,6 +123,7 @@ static void all(void)
     if (start()) {
         once();
         moved();
+        valued();
     }
     stop();
 }
