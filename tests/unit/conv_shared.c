@@ -56,10 +56,10 @@ static void same_bits(void)
     takt_ctx_destroy(ctx);
 }
 
-/* Bytes of the arena of a plan for twelve threads. */
-static uint64_t arena(takt_ctx *ctx, const takt_model *model, uint64_t limit)
+/* Bytes of the arena of a plan. */
+static uint64_t arena(takt_ctx *ctx, const takt_model *model, int threads, uint64_t limit)
 {
-    const takt_plan_options o = {.threads = 12, .memory_limit = limit};
+    const takt_plan_options o = {.threads = threads, .memory_limit = limit};
     takt_plan *plan = NULL;
     takt_plan_info info = {0};
     if (EXPECT_OK(ctx, takt_plan_create(model, &o, &plan)))
@@ -78,7 +78,7 @@ static void limits(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return;
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "limits", text, strlen(text), NULL, &model))) {
-        const uint64_t free = arena(ctx, model, 0), limited = arena(ctx, model, 40 << 20);
+        const uint64_t free = arena(ctx, model, 12, 0), limited = arena(ctx, model, 12, 40 << 20);
         EXPECT(limited <= free / 2, "%llu bytes under a limit, %llu without",
                (unsigned long long)limited, (unsigned long long)free);
         takt_model_destroy(model);
@@ -86,4 +86,20 @@ static void limits(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(same_bits, limits)
+/* Every thread has scratch, also where there is work for a few only. */
+static void few_tasks(void)
+{
+    static const char text[] = DW("winograd_conv_dw", "[1, 4, 4, 32]", "[1, 4, 4, 64]",
+                                  "pad=[1, 1, 1, 1], shape=[64, 3, 3, 32]");
+    takt_ctx *ctx;
+    takt_model *model;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "few", text, strlen(text), NULL, &model))) {
+        EXPECT_IS(arena(ctx, model, 64, 8 << 20), <, 8 << 20);
+        takt_model_destroy(model);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(same_bits, limits, few_tasks)

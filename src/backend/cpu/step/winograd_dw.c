@@ -199,7 +199,9 @@ typedef struct way {
 typedef struct choice {
     takt_winograd_dw *f;
     const takt_gemm_f32_info *info;
-    size_t threads, most; /* bytes of scratch, if it can be */
+    size_t tasks;   /* as many as there is work for */
+    size_t workers; /* that have scratch if there is more than one task */
+    size_t most;    /* bytes of scratch, if it can be */
 } choice;
 
 /* Offsets in a worker's scratch; returns its bytes. */
@@ -257,16 +259,18 @@ static void weigh(const choice *h, way *w)
     /* of a channel of x or dy; of storing and adding a chunk */
     static const double transform = 24, storing = 0.2;
     takt_winograd_dw *f = h->f;
-    apply(f, w, h->threads);
-    const size_t blocks = f->in_count * f->out_count;
+    apply(f, w, h->tasks);
+    const size_t blocks = f->in_count * f->out_count, units = w->by_chunks ? f->parts : blocks;
+    const size_t workers = h->tasks > 1 && units > 1 ? h->workers : 1;
     const double channels = (double)(f->ins + f->outs), pairs = (double)(f->ins * f->outs);
     const double tiles =
         (double)(takt_round_up(f->ins, h->info->rows) * takt_panels_columns(f->panels, f->outs));
     const double each = tiles + transform * channels + (w->by_chunks ? storing * pairs : 0);
-    const size_t turns = w->by_chunks ? f->waves * divided(f->parts, h->threads)
-                                      : divided(blocks, h->threads) * f->chunks;
+    const size_t turns = w->by_chunks ? f->waves * divided(f->parts, h->tasks)
+                                      : divided(blocks, h->tasks) * f->chunks;
     w->cost = (double)turns * each;
-    w->bytes = h->threads * set_own(h, w->by_chunks) +
+    w->bytes = workers * set_own(h, w->by_chunks) +
+               (w->by_chunks ? takt_cpu_aligned(sizeof(takt_crew)) : 0) +
                (w->by_chunks ? f->parts + blocks : 0) * aligned(takt_winograd_dw_floats(f));
 }
 
@@ -287,7 +291,7 @@ static way choose(const choice *h)
     for (size_t in = divided(c->cin, BLOCK); in == 1 || c->cin / in >= BLOCK_LEAST; in *= 2)
         for (size_t out = divided(c->cout, BLOCK); out == 1 || c->cout / out >= BLOCK_LEAST;
              out *= 2)
-            for (int by_chunks = 0; by_chunks < (h->threads > 1 && h->f->chunks > 1 ? 2 : 1);
+            for (int by_chunks = 0; by_chunks < (h->tasks > 1 && h->f->chunks > 1 ? 2 : 1);
                  by_chunks++) {
                 way w = {in, out, by_chunks == 1, 0, 0};
                 weigh(h, &w);
@@ -297,12 +301,15 @@ static way choose(const choice *h)
     return best;
 }
 
-/* Where memory is limited, an eighth of it; for a smaller size of a range, what the largest has. */
+/* Where memory is limited, an eighth of it; for a smaller size of a range, what the largest has.
+ * The step has its forms with channels last already. */
 static size_t most_scratch(const takt_planner *p)
 {
     const size_t memory = p->settings->memory_limit, arena = p->settings->activation_limit;
     const size_t least = memory == 0 || (arena > 0 && arena < memory) ? arena : memory;
-    return least > 0 && least / 8 < p->scratch_room ? least / 8 : p->scratch_room;
+    const size_t taken = p->step->scratch_bytes;
+    const size_t room = p->scratch_room > taken ? p->scratch_room - taken : 0;
+    return least > 0 && least / 8 < room ? least / 8 : room;
 }
 
 static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_info *info,
@@ -312,16 +319,16 @@ static void set_tasks(takt_planner *p, takt_winograd_dw *f, const takt_gemm_f32_
     takt_step *s = p->step;
     const size_t threads = p->settings->threads > 1 ? (size_t)p->settings->threads : 1;
     const size_t tasks = takt_cpu_tasks(p, cost->flops / 4, cost->bytes, threads);
-    const choice h = {f, info, tasks, most_scratch(p)};
+    if (!c->is_nhwc) {
+        f->x_at = takt_conv_reserve(s, c->batch * c->x_sample * sizeof(float));
+        f->dy_at = takt_conv_reserve(s, c->batch * c->y_sample * sizeof(float));
+    }
+    const choice h = {f, info, tasks, threads, most_scratch(p)};
     const way best = choose(&h);
     apply(f, &best, tasks);
     s->scratch_each = set_own(&h, best.by_chunks);
     const size_t blocks = f->in_count * f->out_count, units = f->parts > 0 ? f->parts : blocks;
     s->task_count = tasks < units ? tasks : units;
-    if (!c->is_nhwc) {
-        f->x_at = takt_conv_reserve(s, c->batch * c->x_sample * sizeof(float));
-        f->dy_at = takt_conv_reserve(s, c->batch * c->y_sample * sizeof(float));
-    }
     if (f->parts > 0) {
         f->crew_at = takt_conv_reserve(s, sizeof(takt_crew));
         f->parts_at = takt_conv_reserve(s, f->parts * aligned(takt_winograd_dw_floats(f)));
