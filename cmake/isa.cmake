@@ -14,12 +14,13 @@ if(TAKT_SANITIZE MATCHES "undefined|pointer-overflow")
   set(takt_isa_checks -fno-sanitize=pointer-overflow,alignment,null,object-size)
 endif()
 
-# takt_isa(name [ON processor...] [FLAGS flag...]): files `<family>_<name>[_<note>].c` are compiled
-# with these flags, on these processors only.
+# takt_isa(name [ON processor...] [FLAGS flag...] [LEAVES_TO isa]): files
+# `<family>_<name>[_<note>].c` are compiled with these flags, on these processors only, and not
+# without the ISA whose variants they call.
 function(takt_isa name)
-  cmake_parse_arguments(PARSE_ARGV 1 isa "" "" "ON;FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 isa "" "LEAVES_TO" "ON;FLAGS")
   set(takt_isa_known ${takt_isa_known} ${name} PARENT_SCOPE)
-  if(name IN_LIST TAKT_WITHOUT_ISA)
+  if(name IN_LIST TAKT_WITHOUT_ISA OR isa_LEAVES_TO IN_LIST TAKT_WITHOUT_ISA)
     return()
   endif()
   if(NOT isa_ON OR CMAKE_SYSTEM_PROCESSOR IN_LIST isa_ON)
@@ -39,7 +40,7 @@ set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
 takt_isa(scalar FLAGS -fno-tree-vectorize) # the reference must not owe its speed to luck
 takt_isa(neon ${arm})
 takt_isa(dotprod ${arm} FLAGS -march=armv8.2-a+dotprod)
-takt_isa(i8mm ${arm} FLAGS -march=armv8.2-a+dotprod+i8mm)
+takt_isa(i8mm ${arm} FLAGS -march=armv8.2-a+dotprod+i8mm LEAVES_TO dotprod)
 takt_isa(fp16 ${arm} FLAGS -march=armv8.2-a+fp16)
 takt_isa(fhm ${arm} FLAGS -march=armv8.2-a+fp16+fp16fml)
 takt_isa(bf16 ${arm} FLAGS -march=armv8.2-a+dotprod+bf16)
@@ -50,5 +51,6 @@ takt_isa(avx512 ${x86} FLAGS ${avx512})
 takt_isa(avx512vnni ${x86} FLAGS ${avx512} -mavx512vnni)
 takt_isa(avx512bf16 ${x86} FLAGS ${avx512} -mavx512bf16)
 takt_isa(avx512fp16 ${x86} FLAGS ${avx512} -mavx512fp16)
-takt_isa(amx ${x86} FLAGS ${avx512} -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16)
+takt_isa(amx ${x86} FLAGS ${avx512} -mavx512vnni -mavx512bf16 -mamx-tile -mamx-int8 -mamx-bf16
+         LEAVES_TO avx512vnni)
 takt_isa(wasm ON wasm32 wasm64 FLAGS -msimd128)
