@@ -257,13 +257,12 @@ static void gather_rows(gathering *g)
     g->c->head[size + 1] = (uint32_t)g->set->count;
 }
 
+/* All rows of an input. */
 static void gather(takt_dl_machine *m, takt_dl_chains *c)
 {
     const takt_dl_set *s = &m->set[c->of->relation];
     takt_pool *const pool = m->pool;
     gathering g = {.m = m, .c = c, .set = s, .parts = 1};
-    choose_buckets(c, most_of(s, c->of->columns));
-    c->rows = c->is_direct && c->of->columns == 1 ? s->rows : c->next;
     if (s->count < WORTH)
         m->pool = NULL;
     const size_t threads = m->pool != NULL ? (size_t)takt_pool_threads(m->pool) : 1;
@@ -279,16 +278,21 @@ static void make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
 {
     takt_dl_chains *c = &m->index[i];
     c->of = &m->plan->index[i];
-    c->head = takt_dl_carve(scratch, c->of->size + 2);
-    const size_t columns = c->of->has_runs ? m->set[c->of->relation].arity : 1;
-    c->next = takt_dl_carve(scratch, m->plan->capacity[c->of->relation] * columns);
+    const takt_dl_set *s = &m->set[c->of->relation];
+    const bool has_runs = c->of->has_runs;
     if (!is_used || m->full.relation >= 0)
         return;
-    if (c->of->has_runs) {
+    choose_buckets(c, has_runs ? most_of(s, c->of->columns) : takt_dl_largest_value(m));
+    c->rows = has_runs && c->is_direct && c->of->columns == 1 ? s->rows : NULL;
+    /* What is used lies side by side: pages are large. */
+    c->head = takt_dl_carve(scratch, (size_t)c->size + 2);
+    if (c->rows == NULL)
+        c->next = takt_dl_carve(scratch, has_runs ? s->count * s->arity : s->capacity);
+    if (has_runs) {
+        c->rows = c->rows != NULL ? c->rows : c->next;
         gather(m, c);
         return;
     }
-    choose_buckets(c, takt_dl_largest_value(m));
     takt_dl_clear(m, c->head, 0, ((size_t)c->size + 2) * sizeof *c->head);
     m->set[c->of->relation].linked |= UINT64_C(1) << i;
 }
