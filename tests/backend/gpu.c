@@ -64,6 +64,12 @@ static const model models[] = {
      "  return a = dense(x, 10, act=softmax), b = dense(x, 32, bias=false, act=softmax), c = "
      "dense(x, 16) |> relu() |> softmax(axis=1)\n}\n",
      "rows", 4},
+    {"softmax of few rows", NULL, false, /* each by another kernel */
+     "model few(x: f32[1, 600], y: f32[3, 300], z: f32[8, 300]) -> (a: f32[1, 10], b: f32[3, 17], "
+     "c: f32[8, 32]) seed=1 {\n"
+     "  return a = dense(x, 10, act=softmax), b = dense(y, 17, act=softmax), c = dense(z, 32, "
+     "act=softmax)\n}\n",
+     "gemm", 3},
     {"ending", NULL, false,
      "model ending(x: f32[37, 300], r: f32[37, 66]) -> (y: f32[37, 66]) seed=1 {\n"
      "  h = x |> dense(66) |> relu6()\n  return y = tanh(h + r) * 2 - r\n}\n",

@@ -55,13 +55,13 @@ static uint32_t chunks_of(const takt_cuda_gemm *g)
  * not left to them: alone they were faster than tiles at 49 and 196 rows, between other nodes of
  * MobileNetV2 they took 1.6 us more each. */
 static const struct few {
-    const char *kernel;
+    const char *kernel, *soft; /* without and with a softmax of the rows at the end */
     uint32_t rows;
     double chain, each;
 } few[] = {
-    {"takt_cuda_gemm_f32_row", 1, 1.7, 0.73},
-    {"takt_cuda_gemm_f32_four", 4, 2.7, 2.1},
-    {"takt_cuda_gemm_f32_few", TAKT_CUDA_GEMM_FEW, 4.6, 3.2},
+    {"takt_cuda_gemm_f32_row", "takt_cuda_gemm_f32_row_soft", 1, 1.7, 0.73},
+    {"takt_cuda_gemm_f32_four", "takt_cuda_gemm_f32_four_soft", 4, 2.7, 2.1},
+    {"takt_cuda_gemm_f32_few", "takt_cuda_gemm_f32_few_soft", TAKT_CUDA_GEMM_FEW, 4.6, 3.2},
 };
 
 enum { FEW = sizeof few / sizeof *few, FEW_MOST = 32 };
@@ -99,7 +99,7 @@ static double few_time(const takt_cuda_gemm *g, uint32_t batches, uint32_t proce
 static void launch_few(const takt_cuda_gemm *g, uint32_t batches, const struct few *f,
                        takt_cuda_launch *l)
 {
-    *l = (takt_cuda_launch){.kernel = f->kernel,
+    *l = (takt_cuda_launch){.kernel = g->is_softmax ? f->soft : f->kernel,
                             .grid = {blocks_of(g->n, COLS), blocks_of(g->m, f->rows), batches},
                             .threads = few_warps(g) * COLS,
                             .shared_bytes = (uint32_t)few_bytes(g, f),

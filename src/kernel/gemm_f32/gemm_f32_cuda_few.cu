@@ -61,7 +61,13 @@ DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER
 LATE_KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
-    few_rows_row(&ARG, shared SELF);
+    few_rows_row(&ARG, shared, false SELF);
+}
+
+LATE_KERNEL(takt_cuda_gemm_f32_row_soft, takt_cuda_gemm, 512, 1)
+{
+    DYNAMIC(float, shared);
+    few_rows_row(&ARG, shared, true SELF);
 }
 
 #define ROWS 4
@@ -72,7 +78,13 @@ LATE_KERNEL(takt_cuda_gemm_f32_row, takt_cuda_gemm, 512, 1)
 LATE_KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
-    few_rows_four(&ARG, shared SELF);
+    few_rows_four(&ARG, shared, false SELF);
+}
+
+LATE_KERNEL(takt_cuda_gemm_f32_four_soft, takt_cuda_gemm, 512, 1)
+{
+    DYNAMIC(float, shared);
+    few_rows_four(&ARG, shared, true SELF);
 }
 
 #define ROWS TAKT_CUDA_GEMM_FEW
@@ -83,5 +95,11 @@ LATE_KERNEL(takt_cuda_gemm_f32_four, takt_cuda_gemm, 512, 1)
 LATE_KERNEL(takt_cuda_gemm_f32_few, takt_cuda_gemm, 512, 1)
 {
     DYNAMIC(float, shared);
-    few_rows_few(&ARG, shared SELF);
+    few_rows_few(&ARG, shared, false SELF);
+}
+
+LATE_KERNEL(takt_cuda_gemm_f32_few_soft, takt_cuda_gemm, 512, 1)
+{
+    DYNAMIC(float, shared);
+    few_rows_few(&ARG, shared, true SELF);
 }
