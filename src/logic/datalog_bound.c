@@ -10,7 +10,7 @@
 #include "logic/relation.h"
 
 /* Counts and sums need a form with a place for every number: MOST_MADE is a mebibit each. */
-enum { MOST_NUMBER = 2147483600, MOST_MADE = 1048575, MOST_ROUNDS = 64, EQUATIONS = 2 };
+enum { MOST_NUMBER = 2147483600, MOST_MADE = 1048575, MOST_ROUNDS = 64, EQUATIONS = 4 };
 
 static const int64_t unbound = INT64_MAX;
 
@@ -35,8 +35,8 @@ static bool is_called(const takt_dlog_node *n, takt_span name)
 typedef struct scope {
     const takt_dlog_node *formula;
     const struct scope *up;
-    int64_t symbols;
-    int depth; /* of equations */
+    int64_t symbols, largest; /* of all numbers so far */
+    int depth;                /* of equations */
 } scope;
 
 static int64_t most_of_term(const scope *s, const takt_dlog_node *t);
@@ -57,11 +57,17 @@ static int64_t most_in(const scope *s, const takt_dlog_node *n, takt_span name)
             most = least(most, n->relation->largest[i]);
     if (n->kind != TAKT_DLOG_COMPARE || strcmp(n->op, "==") != 0 || s->depth == 0)
         return most;
-    const scope inner = {s->formula, s->up, s->symbols, s->depth - 1};
+    const scope inner = {s->formula, s->up, s->symbols, s->largest, s->depth - 1};
     if (is_called(n->a, name))
         return n->b->kind == TAKT_DLOG_FOLD ? most_of_fold(&inner, n->b)
                                             : most_of_term(&inner, n->b);
     return is_called(n->b, name) ? most_of_term(&inner, n->a) : unbound;
+}
+
+/* Whether it can be below 0. */
+static bool has_minus(const takt_dlog_node *n)
+{
+    return n->kind == TAKT_DLOG_SUM && (n->op[0] == '-' || has_minus(n->a) || has_minus(n->b));
 }
 
 static int64_t most_of_term(const scope *s, const takt_dlog_node *t)
@@ -70,7 +76,8 @@ static int64_t most_of_term(const scope *s, const takt_dlog_node *t)
         return t->number;
     if (t->kind == TAKT_DLOG_SUM) {
         const int64_t a = most_of_term(s, t->a), b = most_of_term(s, t->b);
-        if (a == unbound || b == unbound)
+        const bool turns = (t->op[0] == '*' && has_minus(t->a)) || has_minus(t->b);
+        if (a == unbound || b == unbound || (turns && t->op[0] != '+'))
             return unbound;
         return t->op[0] == '*'   ? times(a > 0 ? a : 0, b > 0 ? b : 0)
                : t->op[0] == '+' ? least(a + b, (int64_t)MOST_NUMBER + 1)
@@ -117,13 +124,14 @@ static int64_t tuples(const scope *s, const takt_dlog_node *fold, const takt_dlo
 
 static int64_t most_of_fold(const scope *s, const takt_dlog_node *fold)
 {
-    const scope inner = {fold->b, s, s->symbols, s->depth};
+    const scope inner = {fold->b, s, s->symbols, s->largest, s->depth};
     int64_t count = 1;
     for (int i = 0; i < fold->term_count; i++)
         count = times(count, values_of(&inner, fold->terms[i]));
     count = least(count, tuples(&inner, fold, fold->b));
-    const int64_t most = fold->a != NULL ? most_of_term(&inner, fold->a) : 1;
-    return most == unbound ? 0 : times(count, most > 0 ? most : 0);
+    int64_t most = fold->a != NULL ? most_of_term(&inner, fold->a) : 1;
+    most = most == unbound ? s->largest : most;
+    return times(count, most > 0 ? most : 0);
 }
 
 /* ---- relations ---- */
@@ -166,18 +174,34 @@ static void add_fact(const takt_dlog_node *head)
             r->largest[i] = head->terms[i]->number;
 }
 
-/* Raises what the head of a clause may have; whether that changed something. A head with arithmetic
- * is refused when the rule is written. */
-static bool follow(const takt_dlog_clause *c, const takt_dlog_symbols *all)
+/* The largest value of the variables that are counts and sums, in the head or not; -1: none. */
+static int64_t most_made(const scope *s, const takt_dlog_node *n)
 {
-    const scope s = {c->body, NULL, (int64_t)all->count, EQUATIONS};
+    if (n->kind == TAKT_DLOG_BOTH || n->kind == TAKT_DLOG_EITHER) {
+        const int64_t a = most_made(s, n->a), b = most_made(s, n->b);
+        return a > b ? a : b;
+    }
+    if (n->kind != TAKT_DLOG_COMPARE || n->b->kind != TAKT_DLOG_FOLD ||
+        n->a->kind != TAKT_DLOG_NAME)
+        return -1;
+    const int64_t most = most_of_term(s, n->a);
+    return most == unbound ? most_of_fold(s, n->b) : most;
+}
+
+/* Raises all->largest and what the head of a clause may have; whether that changed something. A
+ * head with arithmetic is refused when the rule is written. */
+static bool follow(const takt_dlog_clause *c, takt_dlog_symbols *all)
+{
+    const scope s = {c->body, NULL, (int64_t)all->count, all->largest, EQUATIONS};
     takt_dlog_relation *r = c->head->relation;
-    bool is_changed = false;
+    const int64_t made = most_made(&s, c->body);
+    bool is_changed = made > all->largest;
+    all->largest = is_changed ? made : all->largest;
     for (int i = 0; i < c->head->term_count; i++) {
         if (r->is_symbol[i] || c->head->terms[i]->kind == TAKT_DLOG_SUM)
             continue;
         int64_t most = most_of_term(&s, c->head->terms[i]);
-        most = most == unbound ? all->largest : most; /* refused as well */
+        most = most == unbound ? all->largest : most; /* by way of many equations */
         if (most > r->largest[i]) {
             r->largest[i] = most;
             is_changed = true;
@@ -199,14 +223,17 @@ static int line_of(const takt_dlog_node *n)
     return has_fold(n->a) ? line_of(n->a) : line_of(n->b);
 }
 
-static takt_status check(const takt_dlog_program *p, const takt_dlog_clause *c, int64_t most)
+static takt_status check(const takt_dlog_program *p, const takt_dlog_clause *c,
+                         const takt_dlog_symbols *all, int64_t most)
 {
+    const scope s = {c->body, NULL, (int64_t)all->count, all->largest, EQUATIONS};
     const takt_dlog_relation *r = c->head->relation;
+    bool is_large = most_made(&s, c->body) > most;
     for (int i = 0; i < r->arity; i++)
-        if (r->largest[i] > most)
-            return takt_dlog_refuse(p, line_of(c->body), "a count or sum may become too large for",
-                                    r->name);
-    return TAKT_OK;
+        is_large = is_large || r->largest[i] > most;
+    return is_large ? takt_dlog_refuse(p, line_of(c->body),
+                                       "a count or sum may become too large for", r->name)
+                    : TAKT_OK;
 }
 
 /* Relations of tuples have no counts and sums, so that each needs a bit for every tuple. */
@@ -246,7 +273,7 @@ takt_status takt_dlog_bound(takt_dlog_program *p, takt_dlog_symbols *all)
     }
     for (const takt_dlog_clause *c = p->clauses; c != NULL; c = c->next)
         if (has_fold(c->body))
-            TAKT_TRY(check(p, c, is_changed ? -1 : most));
+            TAKT_TRY(check(p, c, all, is_changed ? -1 : most));
     for (const takt_dlog_relation *r = p->relations; r != NULL; r = r->next)
         for (int i = 0; i < r->arity; i++)
             all->largest = r->largest[i] > all->largest ? r->largest[i] : all->largest;

@@ -75,10 +75,10 @@ static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *
                               const conjunct *b, bool is_sum)
 {
     if (t->kind == TAKT_DLOG_FOLD) {
-        const conjunct inside = {t->b, b};
+        const conjunct inside = {t->b, b}, alone = {t->b, NULL};
         TAKT_TRY(check(p, t->b, b));
-        for (int i = 0; i < t->term_count; i++)
-            TAKT_TRY(check_term(p, t->terms[i], &inside, false));
+        for (int i = 0; i < t->term_count; i++) /* the braces say whether it is a symbol */
+            TAKT_TRY(check_term(p, t->terms[i], &alone, false));
         return t->a != NULL ? check_term(p, t->a, &inside, true) : TAKT_OK;
     }
     if (t->kind == TAKT_DLOG_SUM) {

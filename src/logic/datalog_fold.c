@@ -1,8 +1,9 @@
 /* datalog_fold.c - `n = count : { body }` and `n = sum t : { body }`.
  *
  * The rules have counts and sums of their own, so that a fold stays where it is: a number to
- * compare with. Its own variables are those that the clause does not have elsewhere; each _ in one
- * of its atoms is one of them, since every tuple of the atom counts.
+ * compare with. Its own variables are those that the clause does not have elsewhere. As in Soufflé,
+ * each _ of a single atom is one of them, since every tuple of the atom counts; of more atoms, or
+ * of one with a variable twice, different values of the named variables count.
  */
 #include <string.h>
 
@@ -16,16 +17,39 @@ bool takt_dlog_at_fold(const takt_dlog_reader *r)
            (takt_dlog_at(r, "count") || takt_dlog_at(r, "sum") || takt_dlog_at(r, "mean"));
 }
 
-/* Every _ of the conjunction's atoms becomes a variable. Below a negation it stays: no tuple at
- * all. */
+static bool same(takt_span a, takt_span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* How many atoms the conjunction has; the last one in *atom. */
+static int atoms(takt_dlog_node *n, takt_dlog_node **atom)
+{
+    if (n->kind == TAKT_DLOG_BOTH)
+        return atoms(n->a, atom) + atoms(n->b, atom);
+    *atom = n->kind == TAKT_DLOG_ATOM ? n : *atom;
+    return n->kind == TAKT_DLOG_ATOM;
+}
+
+static bool has_twice(const takt_dlog_node *atom)
+{
+    for (int i = 0; i < atom->term_count; i++)
+        for (int k = 0; k < i && atom->terms[i]->kind == TAKT_DLOG_NAME; k++)
+            if (atom->terms[k]->kind == TAKT_DLOG_NAME &&
+                same(atom->terms[i]->text, atom->terms[k]->text))
+                return true;
+    return false;
+}
+
+/* Every _ of a single atom becomes a variable. Elsewhere it stays: any tuple, or below a negation
+ * no tuple at all. */
 static void name_each(takt_dlog_reader *r, takt_dlog_node *n)
 {
-    if (n->kind == TAKT_DLOG_BOTH) {
-        name_each(r, n->a);
-        name_each(r, n->b);
-    }
-    for (int i = 0; n->kind == TAKT_DLOG_ATOM && i < n->term_count; i++) {
-        takt_dlog_node *t = n->terms[i];
+    takt_dlog_node *atom = NULL;
+    if (atoms(n, &atom) != 1 || has_twice(atom))
+        return;
+    for (int i = 0; i < atom->term_count; i++) {
+        takt_dlog_node *t = atom->terms[i];
         if (t->kind != TAKT_DLOG_ANY)
             continue;
         const char *name = takt_arena_format(&r->p->arena, "each_%d", r->each++);
@@ -81,11 +105,6 @@ takt_dlog_node *takt_dlog_fold(takt_dlog_reader *r)
 }
 
 /* ---- variables ---- */
-
-static bool same(takt_span a, takt_span b)
-{
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
-}
 
 /* Adds variables of a part of the fold that the clause has nowhere else. */
 static void add_own(takt_dlog_reader *r, takt_dlog_node *fold, takt_dlog_node *n,
