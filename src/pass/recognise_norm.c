@@ -1,4 +1,5 @@
 /* recognise_norm.c - layer and root-mean-square normalisation over the last axis. */
+#include "op/util/window.h"
 #include "pass/recognise.h"
 
 /* x * x as a product, a square or a power. */
@@ -21,7 +22,7 @@ static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, bool *is_other)
     const takt_node *n = takt_known_op(g, id, &takt_op_global_avg_pool);
     if (n != NULL) {
         *x = n->in[0];
-        *is_other = n->type->rank != 3;
+        *is_other = n->type->rank != 3 || takt_node_int(n, "layout") != TAKT_NCHW;
         return true;
     }
     n = takt_known_op(g, id, &takt_op_reduce_mean);
