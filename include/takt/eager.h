@@ -36,9 +36,9 @@ typedef struct takt_op_call {
  *  one context.
  *
  *  @return TAKT_ERR_NOT_FOUND if there is no such operation, TAKT_ERR_ARGUMENT for attributes that
- *  it does not have, TAKT_ERR_SHAPE for types or shapes that do not fit, TAKT_ERR_RANGE for values
- *  that it does not allow, TAKT_ERR_MEMORY. After a failure in the run the outputs are undefined,
- *  after any other they are unchanged */
+ *  it does not have, TAKT_ERR_FORMAT for those that are not JSON, TAKT_ERR_SHAPE for types or
+ *  shapes that do not fit, TAKT_ERR_RANGE for values that it does not allow, TAKT_ERR_MEMORY. After
+ *  a failure in the run the outputs are undefined, after any other they are unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_op_run(takt_ctx *ctx, const takt_op_call *call);
 /** The operation einsum: "ij,jk->ik".
  *

@@ -8,6 +8,7 @@
 enum {
     MULTIPLE = 4,     /* f32 in the narrowest vector */
     ROUNDED_FROM = 4, /* multiples that a group must have before its number is rounded */
+    KEPT_PART = 10,   /* a tenth, where groups compete */
 };
 
 /* A set that may go, among those of all groups. */
@@ -55,7 +56,8 @@ static size_t rounded(const takt_pruning *p, size_t units, size_t wanted)
     const size_t by = p->o.multiple > 0 ? (size_t)p->o.multiple : MULTIPLE;
     if (units / ROUNDED_FROM < by || wanted == 0)
         return wanted;
-    const size_t left = (units - wanted + by / 2) / by * by;
+    size_t left = (units - wanted + by / 2) / by * by;
+    left += p->o.is_global && left * KEPT_PART < units ? by : 0;
     return left == 0 ? units - by : left < units ? units - left : 0;
 }
 
@@ -86,7 +88,6 @@ static size_t candidates(const takt_pruning *p, uint32_t index, candidate *to)
 /* Sets of all groups compete. Every group keeps a tenth, so that no layer is cut through. */
 static takt_status compete(takt_pruning *p, size_t *wanted)
 {
-    enum { KEPT_PART = 10 };
     candidate *all = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *all);
     const void **order = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *order);
     size_t count = 0, units = 0;

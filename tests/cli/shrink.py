@@ -165,6 +165,12 @@ report = parsed("prune", "examples/cnn.takt", "--amount", "0.3", "--json", "--mu
 expect([row["after"] for row in report["rows"]][:2] == [6, 12], f"--multiple 1: {report}")
 report = parsed("prune", "examples/cnn.takt", "--amount", "0.3", "--global", "--json")
 expect(report["channels_after"] < report["channels_before"], f"--global: {report}")
+wide = write("wide48.takt", "model m(x: f32[batch, 2]) {\n"
+             "  return dense(dense(x, 48, act=relu), 3)\n}\n")
+report = parsed("prune", wide, "--amount", "0.99", "--global", "--json")
+expect(report["rows"][0]["after"] == 8, f"a tenth of 48 stays, in fours: {report}")
+run = takt("prune", "examples/cnn.takt", "--unstructured", "--global")
+expect(run.returncode == 2 and "are about channels" in run.stderr, f"no channels: {run.stderr}")
 run = takt("prune", arms, "--finetune", path("nothing.csv"), "-o", path("never.taktp"))
 expect(run.returncode == 1 and "nothing.csv" in run.stderr and not is_written(path("never.taktp")),
        f"finetuning on nothing: {run.returncode}, {run.stderr}")

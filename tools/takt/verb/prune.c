@@ -120,6 +120,9 @@ static int with_model(takt_tool *t, const takt_model *model)
     if (o.unstructured && tool_text_of(t, TAKT_F_FINETUNE) != NULL)
         return tool_usage_error(t, 1003, "write --structured channels, or leave --finetune out",
                                 "training would fill the zeros of --unstructured again");
+    if (o.unstructured && (o.is_global || o.multiple > 0))
+        return tool_usage_error(t, 1003, "write --structured channels, or leave them out",
+                                "--global and --multiple are about channels");
     if (!tool_real(t, TAKT_F_AMOUNT, 0, 1, &o.amount) || !tool_sizes_init(t, model, &sizes) ||
         !tool_keep_init(t, &room, &keep))
         return TAKT_EXIT_USAGE;
