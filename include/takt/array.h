@@ -96,7 +96,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_npy_read_rows(takt_npy *npy, int64_t fir
                                                       void *to);
 /** A new file for rows of the view's type and shape; its data is ignored.
  *
- *  @return TAKT_ERR_SHAPE for a type without .npy form, TAKT_ERR_LIMIT for a file that would be too
+ *  @return TAKT_ERR_SHAPE for a type without .npy form, TAKT_ERR_ARGUMENT for a shape that is too
  *  large, TAKT_ERR_IO, TAKT_ERR_MEMORY: `*npy` is then NULL. What is at `path` stays until
  *  takt_npy_commit */
 TAKT_API TAKT_MUST_USE takt_status takt_npy_create(takt_ctx *ctx, const char *path,

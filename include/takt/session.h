@@ -195,7 +195,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_state_put(takt_session *session,
  *  other ending, safetensors.
  *
  *  @return TAKT_ERR_IO, TAKT_ERR_FORMAT or TAKT_ERR_SHAPE for a type that the format does not have,
- *  TAKT_ERR_MEMORY: the old file then stays */
+ *  TAKT_ERR_STATE for a model without state, TAKT_ERR_MEMORY: the old file then stays */
 TAKT_API TAKT_MUST_USE takt_status takt_session_state_save(takt_session *session, const char *path);
 /** Reads all states from such a file. Each must be there with its type and shape; other names are
  *  ignored. On failure the state is unchanged. */

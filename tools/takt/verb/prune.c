@@ -76,7 +76,7 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
 {
     static const tool_flag_id reads[] = {TAKT_F_SCORED, TAKT_F_FINETUNE};
     enum { SCHEDULED = 4 }; /* rounds where a schedule is given and no number of them */
-    char command[160];
+    char command[192], multiple[32] = "";
     const char *schedule = tool_text_of(t, TAKT_F_PRUNE_SCHEDULE);
     pruning p = {.t = t,
                  .o = o,
@@ -90,9 +90,12 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
     if (code == TAKT_EXIT_OK && p.report.length > 0)
         (void)tool_to_screen(t, p.report.at, p.report.length);
     if (code == TAKT_EXIT_OK) {
-        snprintf(command, sizeof command, "takt prune %s --amount %g%s --criterion %s%s",
+        if (o->multiple > 0)
+            snprintf(multiple, sizeof multiple, " --multiple %lld", (long long)o->multiple);
+        snprintf(command, sizeof command, "takt prune %s --amount %g%s%s --criterion %s%s",
                  o->unstructured ? "--unstructured" : "--structured channels", p.amount,
-                 o->is_global ? " --global" : "", o->criterion != NULL ? o->criterion : "magnitude",
+                 o->is_global ? " --global" : "", multiple,
+                 o->criterion != NULL ? o->criterion : "magnitude",
                  tool_text_of(t, TAKT_F_FINETUNE) != NULL ? " --finetune" : "");
         code = tool_shrink_save(t, p.small, command, reads, 2);
     }
