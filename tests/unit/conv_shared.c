@@ -1,5 +1,5 @@
-/* conv_shared.c - gradients by weights whose threads share samples or chunks of tiles: as many
- * threads as there are, the bits of one. */
+/* conv_shared.c - gradients by weights whose threads share samples or chunks of tiles, and weights
+ * that threads transform together: as many threads as there are, the bits of one. */
 #include "test.h"
 
 #include <string.h>
@@ -23,6 +23,13 @@ static const char *const models[] = {
     DW("winograd_conv_dw", "[10, 130, 130, 8]", "[10, 128, 128, 7]", "shape=[7, 3, 3, 8]"),
     DW("winograd_conv_dw", "[12, 14, 14, 130]", "[12, 14, 14, 40]",
        "pad=[1, 1, 1, 1], shape=[40, 3, 3, 130]"),
+    /* weights that change from run to run, in both layouts */
+    "model m(x: f32[2, 6, 7, 130], w: f32[140, 3, 3, 130]) {"
+    "  return op.winograd_conv(x, w, pad=[1, 1, 1, 1], layout=nhwc) }",
+    "model m(x: f32[2, 130, 6, 7], w: f32[140, 130, 3, 3]) {"
+    "  return op.winograd_conv(x, w, pad=[1, 1, 1, 1]) }",
+    "model m(d: f32[2, 6, 7, 140], w: f32[140, 3, 3, 130]) {"
+    "  return op.winograd_conv_dx(d, w, pad=[1, 1, 1, 1], shape=[2, 6, 7, 130], layout=nhwc) }",
 };
 
 /* A limit that leaves little for scratch takes another way to the same bits. */

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/reduce_long.h"
 #include "kernel/isa.h"
+#include "util/conv_case.h"
 
 enum { MOST = 5 * TAKT_REDUCE_CHUNK + 3, ROWS = 3, CHUNKS = 6, COLUMNS = 40 };
 
@@ -77,4 +78,40 @@ static void parts(void)
         }
 }
 
-TEST_MAIN(parts)
+/* ---- steps of plans ---- */
+
+static const char *const models[] = {
+    "model m(x: f32[3, 70003]) { return op.reduce_sum(x, axes=[1]) }",
+    "model m(x: f32[30011, 37]) { return op.reduce_sum(x, axes=[0]) }",
+    "model m(x: f32[2, 9001, 70]) { return op.reduce_max(x, axes=[1]) }",
+    "model m(x: f32[9, 40, 30, 65]) { return op.reduce_sum_square(x, axes=[0, 1, 2]) }",
+    "model m(x: f32[30011, 17]) { return op.reduce_mean(x, axes=[0]) }",
+    "model m(x: f64[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
+    "model m(x: i32[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
+};
+
+/* Threads share the chunks: as many as there are, the bits of one. */
+static void threads(void)
+{
+    static const int counts[] = {1, 2, 3, 4, 7};
+    static conv_result one, got;
+    takt_ctx *ctx;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        takt_model *model;
+        if (!EXPECT_OK(ctx, takt_model_load_memory(ctx, "long", models[i], strlen(models[i]), NULL,
+                                                   &model)))
+            continue;
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            const takt_plan_options o = {.threads = counts[k]};
+            if (EXPECT_OK(ctx, conv_run(model, &o, false, k == 0 ? &one : &got)) && k > 0)
+                EXPECT(conv_difference(&one, &got) == one.count, "%s\n    %d threads: other bits",
+                       models[i], counts[k]);
+        }
+        takt_model_destroy(model);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(parts, threads)
