@@ -84,6 +84,8 @@ static inline bool test_status(const takt_ctx *ctx, takt_status got, takt_status
 #define EXPECT_EQ(got, want) TEST_NUMBERS(got, "==", want, #got)
 /* EXPECT_IS(count, <, most) */
 #define EXPECT_IS(got, sign, want) TEST_NUMBERS(got, #sign, want, #got)
+/* Of two pointers. */
+#define EXPECT_SAME(got, want) test_same((got), (want), __FILE__, __LINE__, #got)
 #define EXPECT_TEXT(got, want) test_equal_text((got), (want), __FILE__, __LINE__, #got)
 
 /* Whether the comparison with that sign holds of two numbers. */
@@ -113,6 +115,12 @@ static inline bool test_compare_f(double got, const char *sign, double want, con
 {
     return test_check(TEST_HOLDS(got, sign, want), file, line, what,
                       " got %.17g, expected %s %.17g", got, sign, want);
+}
+
+static inline bool test_same(const void *got, const void *want, const char *file, int line,
+                             const char *what)
+{
+    return test_check(got == want, file, line, what, " got %p, expected %p", got, want);
 }
 
 static inline bool test_equal_text(const char *got, const char *want, const char *file, int line,

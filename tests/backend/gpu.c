@@ -308,7 +308,7 @@ static void too_large(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
-    EXPECT(takt_plan_create(m, &o, &plan) != TAKT_OK);
+    EXPECT_IS(takt_plan_create(m, &o, &plan), !=, TAKT_OK);
     EXPECT_EQ(ctx->error.id, TAKT_E_PLAN_LIMIT);
     EXPECT(strstr(ctx->error.message, "this device has 65536") != NULL, "%s", ctx->error.message);
     takt_plan_destroy(plan);

@@ -107,7 +107,7 @@ static void where_they_lie(void)
         EXPECT(gpu_count().graphs_made == before.graphs_made, "a run made a graph");
         same(&b, out, "where they lie");
         EXPECT_EQ(takt_session_output(b.gpu, 0)->device, 1);
-        EXPECT(takt_session_output(b.gpu, 0)->data == out[0].data);
+        EXPECT_SAME(takt_session_output(b.gpu, 0)->data, out[0].data);
         for (size_t i = 0; i < 2; i++)
             EXPECT(memcmp(in[i].data, takt_session_input(b.cpu, i)->data, bytes_of(&in[i])) == 0,
                    "an input was written over");
@@ -234,7 +234,7 @@ static void dlpack(void)
         EXPECT_EQ(d.versioned->tensor.device.id, 0);
         EXPECT_OK(b.ctx, takt_view_from_dlpack(b.ctx, &d, &v, NULL));
         EXPECT_EQ(v.device, 1);
-        EXPECT(v.data == x.data);
+        EXPECT_SAME(v.data, x.data);
         EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", &v));
         takt_dlpack_release(&d);
         EXPECT_OK(NULL, takt_session_bind(b.gpu, "x", takt_session_input(b.cpu, 0)));
@@ -293,7 +293,7 @@ static void faults_of_streams(void)
         (void)takt_session_input(b.gpu, 1);
         index[1] = 9;
         EXPECT_OK(NULL, takt_session_run(b.gpu));
-        EXPECT(takt_session_wait(b.gpu) != TAKT_OK);
+        EXPECT_IS(takt_session_wait(b.gpu), !=, TAKT_OK);
         EXPECT(takt_session_error(b.gpu)->id == TAKT_E_INDEX, "%s",
                takt_session_error(b.gpu)->message);
         EXPECT_OK(NULL, takt_session_run(b.gpu));

@@ -214,7 +214,7 @@ static bool fail(uint64_t call, bool is_for_ever, unsigned refuses)
         const int id = takt_last_error_info(f.ctx)->id;
         EXPECT(id == TAKT_E_DEVICE_FAILED || id == TAKT_E_DEVICE_MEMORY, "call %d: id %d, %s",
                (int)call, id, takt_last_error(f.ctx));
-        EXPECT(f.session == NULL);
+        EXPECT_SAME(f.session, NULL);
     }
     for (int i = 0; i < 2 && status == TAKT_OK; i++) {
         status = run(&f, 1, results);
@@ -264,7 +264,7 @@ static void indices(void)
             read_state(&f, state);
             EXPECT(memcmp(state, sums[1], sizeof state) == 0, "the state has changed");
             EXPECT_OK(NULL, run(&f, 1, results));
-            EXPECT(memcmp(results, wanted[1], sizeof results) == 0);
+            EXPECT_EQ(memcmp(results, wanted[1], sizeof results), 0);
         }
         stop(&f);
         EXPECT(takt_late_end() == NULL);
@@ -304,7 +304,7 @@ static void deadlines(void)
     takt_session_cancel(f.session);
     EXPECT_STATUS(NULL, run(&f, 1, results), TAKT_ERR_CANCELLED);
     EXPECT_OK(NULL, run(&f, 1, results));
-    EXPECT(memcmp(results, wanted[0], sizeof results) == 0);
+    EXPECT_EQ(memcmp(results, wanted[0], sizeof results), 0);
     stop(&f);
     EXPECT(takt_late_end() == NULL);
 }
@@ -363,7 +363,7 @@ static void islands(void)
     takt_late_begin();
     takt_late.machine = &far;
     if (EXPECT_OK(f.ctx, start(&f, NULL, text))) { /* all of it is what the caller asked for */
-        EXPECT(steps_of(f.plan, NULL, &takt_backend_late) > 3);
+        EXPECT_IS(steps_of(f.plan, NULL, &takt_backend_late), >, 3);
         report(f.plan);
         EXPECT(f.plan->space_count == 2 && f.plan->space[1].arena > 0 &&
                f.plan->space[1].arena % 256 == 0 &&

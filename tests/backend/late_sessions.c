@@ -145,7 +145,8 @@ static void together(void)
     EXPECT_EQ(pthread_create(&thread, NULL, run_often, &r[0]), 0);
     run_often(&r[1]);
     pthread_join(thread, NULL);
-    EXPECT(memcmp(r[0].y, r[1].y, sizeof(float) * 18) == 0 && r[0].y[16] == 20.0f);
+    EXPECT_EQ(memcmp(r[0].y, r[1].y, sizeof(float) * 18), 0);
+    EXPECT_EQ(r[0].y[16], 20.0f);
     EXPECT_EQ(takt_late.devices, 1);
     EXPECT_OK(NULL, takt_run_async(r[0].session, NULL, NULL));
     EXPECT_OK(NULL, takt_session_wait(r[0].session));
@@ -300,7 +301,7 @@ static void too_small(void)
     limits(&o, need.constants + need.state + need.arena);
     takt_late.total--;
     if (EXPECT_STATUS(NULL, takt_plan_create(model, &o, &plan), TAKT_ERR_MEMORY))
-        EXPECT(plan == NULL);
+        EXPECT_SAME(plan, NULL);
     const takt_error *e = takt_last_error_info(ctx);
     EXPECT(e->id == TAKT_E_DEVICE_MEMORY && strstr(e->message, "on late, which has") != NULL,
            "%d: %s", e->id, e->message);

@@ -64,7 +64,7 @@ static void same_results(void)
     memcpy(before, takt_session_output(session, 0)->data, sizeof before);
     watch();
     run(1);
-    EXPECT(memcmp(before, takt_session_output(session, 0)->data, sizeof before) == 0);
+    EXPECT_EQ(memcmp(before, takt_session_output(session, 0)->data, sizeof before), 0);
     close_session();
 }
 

@@ -130,7 +130,7 @@ static void compiled(void)
     EXPECT_OK(ctx, takt_plan_get(model, &options, &first));
     EXPECT_OK(ctx, takt_plan_get(model, &options, &again));
     printf("the second plan comes from the cache: %s\n", first == again ? "Yes" : "No");
-    EXPECT(first == again);
+    EXPECT_SAME(first, again);
     takt_plan_destroy(first);
     takt_plan_destroy(again);
 }

@@ -358,8 +358,12 @@ static int with_rank(size_t rank)
 
 static void limits(void)
 {
-    EXPECT(with_depth(19, 20) == 0 && with_depth(20, 20) == 0 && with_depth(21, 20) != 0);
-    EXPECT(with_rank(15) == 0 && with_rank(16) == 0 && with_rank(17) != 0);
+    EXPECT_EQ(with_depth(19, 20), 0);
+    EXPECT_EQ(with_depth(20, 20), 0);
+    EXPECT_IS(with_depth(21, 20), !=, 0);
+    EXPECT_EQ(with_rank(15), 0);
+    EXPECT_EQ(with_rank(16), 0);
+    EXPECT_IS(with_rank(17), !=, 0);
     /* The graph has the nodes of the file and its input. */
     const int below = with_nodes(98, 100), at = with_nodes(99, 100), above = with_nodes(101, 100);
     EXPECT(below == 0 && at == 0 && above != 0, "%d %d %d", below, at, above);

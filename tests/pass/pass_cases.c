@@ -140,7 +140,7 @@ static takt_graph *concrete(const takt_graph *g)
     for (size_t i = 0; i < 16; i++)
         sizes[i] = 3;
     const size_t count = takt_dims_name_count(g->dims);
-    EXPECT(count <= 16);
+    EXPECT_IS(count, <=, 16);
     EXPECT_OK(ctx, takt_graph_specialize(g, sizes, count, &out));
     return out;
 }

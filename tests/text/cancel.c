@@ -44,12 +44,16 @@ static void stops(void)
         cancels_at = 3; /* before the second part of the prompt */
         EXPECT_STATUS(ctx, takt_generate(generator, "a b a b a b a b", &how, sink, &total, &got),
                       TAKT_ERR_CANCELLED);
-        EXPECT(total == 0 && got.tokens == 0 && takt_generator_position(generator) == 4);
+        EXPECT_EQ(total, 0);
+        EXPECT_EQ(got.tokens, 0);
+        EXPECT_EQ(takt_generator_position(generator), 4);
         takt_generator_reset(generator);
         cancels_at = -1; /* with the first text */
         EXPECT_STATUS(ctx, takt_generate(generator, "a b", &how, sink, &total, &got),
                       TAKT_ERR_CANCELLED);
-        EXPECT(total > 0 && got.tokens > 0 && got.tokens < 8);
+        EXPECT_IS(total, >, 0);
+        EXPECT_IS(got.tokens, >, 0);
+        EXPECT_IS(got.tokens, <, 8);
         takt_generator_reset(generator);
         cancels_at = 0;
         takt_generator_cancel(generator); /* nothing is in progress */
@@ -89,10 +93,13 @@ static void stops_many(void)
             cancels_at = -1; /* with the first text */
             EXPECT_STATUS(ctx, takt_generate_many(generator, &prompts, &how, sink_of, &total, NULL),
                           TAKT_ERR_CANCELLED);
-            EXPECT(total > 0 && takt_generator_position(generator) == 0);
+            EXPECT_IS(total, >, 0);
+            EXPECT_EQ(takt_generator_position(generator), 0);
             cancels_at = 0;
             EXPECT_OK(ctx, takt_generate_many(generator, &prompts, &how, sink_of, &total, got));
-            EXPECT(got[0].tokens == 8 && got[1].tokens == 8 && got[2].tokens == 8);
+            EXPECT_EQ(got[0].tokens, 8);
+            EXPECT_EQ(got[1].tokens, 8);
+            EXPECT_EQ(got[2].tokens, 8);
         }
         takt_generator_destroy(generator);
     }

@@ -45,7 +45,8 @@ static void answers(void)
             EXPECT_OK(ctx, takt_generate(g, cases[i].prompt, &how, add, &out, &result));
             EXPECT(strcmp(out.at, cases[i].answer) == 0, "way %zu, %s: %s", w, cases[i].prompt,
                    out.at);
-            EXPECT(result.tokens == STEPS && result.prompt_tokens > 3);
+            EXPECT_EQ(result.tokens, STEPS);
+            EXPECT_IS(result.prompt_tokens, >, 3);
         }
         takt_generator_destroy(g);
     }
@@ -111,7 +112,7 @@ static void refusals(void)
     EXPECT_EQ(takt_embedder_size(e), 32);
     EXPECT_OK(ctx, takt_embed(e, "a b", 3, one));
     EXPECT_OK(ctx, takt_embed(e, "a c", 3, two));
-    EXPECT(memcmp(one, two, sizeof one) != 0);
+    EXPECT_IS(memcmp(one, two, sizeof one), !=, 0);
     takt_embedder_destroy(e);
     takt_ctx_destroy(ctx);
 }

@@ -133,7 +133,8 @@ static void gaps(void)
         return;
     EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "gaps", text, sizeof text - 1, &t));
     EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){0, 3, 5}, 3, 0, &back));
-    EXPECT(back.length == 2 && memcmp(room, "ab", 2) == 0);
+    EXPECT_EQ(back.length, 2);
+    EXPECT_EQ(memcmp(room, "ab", 2), 0);
     takt_tokenizer_destroy(t);
     takt_ctx_destroy(ctx);
 }
@@ -162,7 +163,8 @@ static void strangers(void)
         return;
     const size_t length = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    EXPECT(length < sizeof bytes && takt_memfs_put(fs, "tiny.gguf", bytes, length) == 0);
+    EXPECT_IS(length, <, sizeof bytes);
+    EXPECT_EQ(takt_memfs_put(fs, "tiny.gguf", bytes, length), 0);
     const takt_files files = takt_memfs_files(fs);
     const takt_config config = {.files = &files};
     EXPECT_OK(NULL, takt_ctx_create(&config, &ctx));

@@ -106,7 +106,8 @@ static size_t same_text(takt_generator *g, const char *prompt, const takt_genera
             EXPECT(plain.position == guessed.position &&
                        memcmp(plain.scores, guessed.scores, sizeof plain.scores) == 0,
                    "sampling %zu, seed %d: the state differs behind the text", i, (int)seed);
-            EXPECT(plain.result.drafted == 0 && guessed.result.accepted <= guessed.result.drafted);
+            EXPECT_EQ(plain.result.drafted, 0);
+            EXPECT_IS(guessed.result.accepted, <=, guessed.result.drafted);
             accepted += guessed.result.accepted;
         }
     return accepted;
@@ -135,10 +136,10 @@ static void drafts(void)
         takt_generator *same = open_as("Q8_0", &ways[i]);
         takt_generate_options how = {.max_tokens = TOKENS, .draft = coarse, .draft_max = 5};
         if (g != NULL && coarse != NULL && same != NULL) {
-            EXPECT(same_text(g, story, &how) > 50);
+            EXPECT_IS(same_text(g, story, &how), >, 50);
             how.draft_p_min = -1;
             how.lookup = true;
-            EXPECT(same_text(g, story, &how) > 50);
+            EXPECT_IS(same_text(g, story, &how), >, 50);
             how = (takt_generate_options){.max_tokens = TOKENS, .draft = same, .draft_p_min = -1};
             static outcome all;
             write_as(g, story, &how, &all);
@@ -161,7 +162,7 @@ static void lookups(void)
     takt_generator *g = open_as("F32", &small);
     takt_generate_options how = {.lookup = true, .ignore_eos = true};
     if (g != NULL)
-        EXPECT(same_text(g, story, &how) > 0);
+        EXPECT_IS(same_text(g, story, &how), >, 0);
     takt_generator_destroy(g);
 }
 
@@ -240,7 +241,7 @@ static void ends(void)
     takt_generate_options how = {.max_tokens = 20, .draft = draft, .draft_p_min = -1};
     if (g != NULL && draft != NULL &&
         EXPECT_OK(ctx, takt_grammar_parse(ctx, rule, strlen(rule), &grammar))) {
-        EXPECT(same_text(g, "a b a b", &how) > 0);
+        EXPECT_IS(same_text(g, "a b a b", &how), >, 0);
         how.stop = "b";
         (void)same_text(g, "a b a b", &how);
         how.stop = NULL;

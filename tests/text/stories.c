@@ -133,7 +133,7 @@ static void same_bits(void)
     for (size_t k = 0; k < 2; k++) {
         const char *kind = k == 0 ? "F32" : "Q4_0";
         write_as(kind, NULL, &drawn, &first);
-        EXPECT(first.length > 100);
+        EXPECT_IS(first.length, >, 100);
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             write_as(kind, &ways[i], &drawn, &p);
             EXPECT(strcmp(p.text, first.text) == 0, "%s, way %zu: %s, not %s", kind, i, p.text,
@@ -219,7 +219,7 @@ static void rating(void)
         EXPECT_OK(ctx, takt_generator_read(g, prompt, 1));
         takt_generator_destroy(g);
     }
-    EXPECT(memcmp(logs[0], logs[1], sizeof logs[0]) == 0);
+    EXPECT_EQ(memcmp(logs[0], logs[1], sizeof logs[0]), 0);
     EXPECT(logs[0][2] > -1 && logs[0][2] < 0, "%g", logs[0][2]); /* "a" after "Once upon" */
 }
 

@@ -189,7 +189,8 @@ static void join(takt_ctx *ctx, group *of, takt_generator *single, const size_t 
     takt_together_read_parts(&of->together, parts, of->count);
     for (size_t i = 0; i < of->count; i++) {
         takt_generator *g = of->texts[i];
-        EXPECT(parts[i].status == TAKT_OK && parts[i].is_done == (lengths[i] > 0));
+        EXPECT_EQ(parts[i].status, TAKT_OK);
+        EXPECT_EQ(parts[i].is_done, (lengths[i] > 0));
         EXPECT(lengths[i] == 0 || parts[i].together == members, "%zu of %zu texts in one run",
                parts[i].together, members);
         EXPECT_EQ(g->position, read[i] + lengths[i]);
@@ -300,8 +301,8 @@ static void full(takt_ctx *ctx)
         takt_generator_reset(of.texts[2]);
         ids[1] = -1;
         EXPECT_OK(ctx, takt_together_read(&of.together, ids));
-        EXPECT(takt_generator_position(of.texts[1]) == 0 &&
-               takt_generator_position(of.texts[2]) == 1);
+        EXPECT_EQ(takt_generator_position(of.texts[1]), 0);
+        EXPECT_EQ(takt_generator_position(of.texts[2]), 1);
         ids[2] = VOCABULARY;
         EXPECT_STATUS(ctx, takt_together_read(&of.together, ids), TAKT_ERR_RANGE);
         EXPECT_EQ(takt_generator_position(of.texts[0]), 1);
@@ -330,7 +331,8 @@ static void no_allocation(void)
     }
     close_group(&of);
     takt_ctx_destroy(own);
-    EXPECT(takt_inject_deinit(&inject) == 0 && inject.faults == 0);
+    EXPECT_EQ(takt_inject_deinit(&inject), 0);
+    EXPECT_EQ(inject.faults, 0);
 }
 
 static void scores(void)

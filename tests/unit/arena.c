@@ -92,7 +92,7 @@ static void texts_and_arrays(void)
     EXPECT_TEXT(takt_arena_text(&arena, "abcdef", 3), "abc");
     EXPECT_TEXT(takt_arena_text(&arena, NULL, 0), "");
     EXPECT_TEXT(takt_arena_format(&arena, "%d-%s", 7, "x"), "7-x");
-    EXPECT(memcmp(takt_arena_copy(&arena, "\1\2\3", 3), "\1\2\3", 3) == 0);
+    EXPECT_EQ(memcmp(takt_arena_copy(&arena, "\1\2\3", 3), "\1\2\3", 3), 0);
     const uint64_t *array = takt_arena_array(&arena, 50, sizeof *array);
     for (size_t i = 0; i < 50; i++)
         EXPECT_EQ(array[i], 0);

@@ -324,8 +324,9 @@ static void strides_are_read_where_they_are(void)
                takt_session_error(got)->message);
         memset(takt_session_output(got, 0)->data, 0, 16);
         EXPECT_OK(NULL, takt_session_run(got));
-        EXPECT(memcmp(takt_session_output(got, 0)->data, takt_session_output(want, 0)->data,
-                      float_count(takt_session_output(want, 0)) * sizeof(float)) == 0);
+        EXPECT_EQ(memcmp(takt_session_output(got, 0)->data, takt_session_output(want, 0)->data,
+                         float_count(takt_session_output(want, 0)) * sizeof(float)),
+                  0);
     }
     takt_session_destroy(got);
     takt_session_destroy(want);

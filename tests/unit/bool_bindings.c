@@ -62,7 +62,7 @@ static void bindings(const takt_model *m, const char *backend)
         memset(memory, 1, 12);
         EXPECT_OK(NULL, takt_session_run(s));
         memory[11] = 0x80;
-        EXPECT(takt_session_run(s) != TAKT_OK);
+        EXPECT_IS(takt_session_run(s), !=, TAKT_OK);
         EXPECT(strstr(takt_session_error(s)->message, "element 11") != NULL, "%s",
                takt_session_error(s)->message);
     }
@@ -79,17 +79,17 @@ static void others(const takt_model *m)
     const takt_known_input fixed = {"x", view_of(x, 3, 0, 0)};
     const takt_plan_options options = {
         .sizes = "n=3", .fixed = &fixed, .fixed_count = 1, .threads = 1};
-    EXPECT(takt_plan_create(m, &options, &plan) != TAKT_OK);
+    EXPECT_IS(takt_plan_create(m, &options, &plan), !=, TAKT_OK);
     EXPECT(strstr(takt_last_error(ctx), "element 4 is 3") != NULL, "%s", takt_last_error(ctx));
     const takt_load_options known = {.known = &fixed, .known_count = 1};
-    EXPECT(takt_model_load_memory(ctx, "m", text, strlen(text), &known, &again) != TAKT_OK);
+    EXPECT_IS(takt_model_load_memory(ctx, "m", text, strlen(text), &known, &again), !=, TAKT_OK);
     EXPECT(strstr(takt_last_error(ctx), "element 4 is 3") != NULL, "%s", takt_last_error(ctx));
     takt_named_view views[] = {{"x", fixed.view},
                                {"y", view_of(y, 3, 0, 0)},
                                {"out0", view_of(r, 3, 0, 0)},
                                {"out1", {.dtype = TAKT_F32, .data = &sum}}};
     const takt_many_options many = {.batch_size = 1, .jobs = 1};
-    EXPECT(takt_run_many(m, &many, views, 4) != TAKT_OK);
+    EXPECT_IS(takt_run_many(m, &many, views, 4), !=, TAKT_OK);
 }
 
 static void states(void)
@@ -106,7 +106,7 @@ static void states(void)
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
         EXPECT_OK(NULL, takt_session_state_put(s, "s", &v));
         bytes[2] = 2;
-        EXPECT(takt_session_state_put(s, "s", &v) != TAKT_OK);
+        EXPECT_IS(takt_session_state_put(s, "s", &v), !=, TAKT_OK);
         EXPECT(strstr(takt_session_error(s)->message, "element 2 is 2") != NULL, "%s",
                takt_session_error(s)->message);
     }

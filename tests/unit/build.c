@@ -102,7 +102,8 @@ static void like_text(void)
             EXPECT_TEXT(takt_model_name(model), "made");
             run(m.ctx, model, a, b);
             run(m.ctx, read, c, d);
-            EXPECT(memcmp(a, c, sizeof a) == 0 && memcmp(b, d, sizeof b) == 0);
+            EXPECT_EQ(memcmp(a, c, sizeof a), 0);
+            EXPECT_EQ(memcmp(b, d, sizeof b), 0);
         }
         takt_model_destroy(read);
         takt_build_destroy(m.b); /* the model lives on */
@@ -199,9 +200,9 @@ static void one_mistake(int id, const char *hint, void (*make)(takt_build *b))
     make(m.b);
     /* Later calls are ignored, and the first failure is reported. */
     EXPECT_EQ(takt_build_input(m.b, "later", "f32[2]"), TAKT_NO_VALUE);
-    EXPECT(takt_model_load(m.ctx, "nowhere.takt", NULL, &model) != TAKT_OK);
+    EXPECT_IS(takt_model_load(m.ctx, "nowhere.takt", NULL, &model), !=, TAKT_OK);
     takt_build_output(m.b, "later", 0);
-    EXPECT(takt_build_status(m.b) != TAKT_OK);
+    EXPECT_IS(takt_build_status(m.b), !=, TAKT_OK);
     EXPECT(takt_last_error_info(m.ctx)->id == id, "%d, not %d: %s", takt_last_error_info(m.ctx)->id,
            id, takt_last_error(m.ctx));
     EXPECT(strstr(takt_last_error_info(m.ctx)->hint, hint) != NULL, "%s",
@@ -307,7 +308,7 @@ static void nothing(void)
     takt_model *model = NULL;
     takt_build *b = NULL;
     if (EXPECT_STATUS(NULL, takt_build_create(NULL, "m", &b), TAKT_ERR_ARGUMENT))
-        EXPECT(b == NULL);
+        EXPECT_SAME(b, NULL);
     EXPECT_STATUS(NULL, takt_build_create(NULL, "m", NULL), TAKT_ERR_ARGUMENT);
     EXPECT_EQ(takt_build_input(NULL, "x", "f32[2]"), TAKT_NO_VALUE);
     EXPECT_EQ(takt_build_constant(NULL, NULL), TAKT_NO_VALUE);
@@ -319,7 +320,7 @@ static void nothing(void)
     EXPECT_STATUS(NULL, takt_build_status(NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, takt_build_describe(NULL, 0, &d), TAKT_ERR_ARGUMENT);
     if (EXPECT_STATUS(NULL, takt_build_finish(NULL, 0, &model), TAKT_ERR_ARGUMENT))
-        EXPECT(model == NULL);
+        EXPECT_SAME(model, NULL);
     takt_build_destroy(NULL);
     EXPECT_STATUS(NULL, takt_model_gradient(NULL, NULL, NULL, &model), TAKT_ERR_ARGUMENT);
     if (!begin(&m))

@@ -63,8 +63,8 @@ static void bits_stay(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int threads = 1; threads <= 3; threads += 2) {
             (void)run(&cases[i], threads, y, w);
-            EXPECT(memcmp(y, want_y, sizeof y) == 0);
-            EXPECT(memcmp(w, want_w, sizeof w) == 0);
+            EXPECT_EQ(memcmp(y, want_y, sizeof y), 0);
+            EXPECT_EQ(memcmp(w, want_w, sizeof w), 0);
         }
 }
 
@@ -74,8 +74,8 @@ static void the_tile_has_an_effect(void)
     static float y[M * N];
     static double w[M * M];
     const size_t usual = run(&(takt_cache_config){0}, 1, y, w);
-    EXPECT(run(&(takt_cache_config){.rows = 16, .depth = 256}, 1, y, w) < usual);
-    EXPECT(run(&(takt_cache_config){.block_size = 1 << 14}, 1, y, w) < usual);
+    EXPECT_IS(run(&(takt_cache_config){.rows = 16, .depth = 256}, 1, y, w), <, usual);
+    EXPECT_IS(run(&(takt_cache_config){.block_size = 1 << 14}, 1, y, w), <, usual);
 }
 
 /* Every other step that multiplies: patches, 1x1, 1x1 before depthwise, Winograd, attention, and
@@ -159,7 +159,7 @@ static void mistakes_are_refused(void)
         const takt_plan_options options = {.cache = cases[i]};
         takt_plan *plan;
         EXPECT_STATUS(ctx, takt_plan_create(model, &options, &plan), TAKT_ERR_ARGUMENT);
-        EXPECT(plan == NULL);
+        EXPECT_SAME(plan, NULL);
     }
 }
 
@@ -185,7 +185,8 @@ static void the_cache_of_plans_tells_them_apart(void)
     EXPECT_OK(ctx, takt_plan_get(model, &one, &a));
     EXPECT_OK(ctx, takt_plan_get(model, &other, &b));
     EXPECT_OK(ctx, takt_plan_get(model, &other, &c));
-    EXPECT(a != b && b == c);
+    EXPECT(a != b);
+    EXPECT_SAME(b, c);
     takt_plan_destroy(a);
     takt_plan_destroy(b);
     takt_plan_destroy(c);

@@ -66,7 +66,7 @@ static void measured_and_kept(void)
     EXPECT_EQ(second.one.f32_gflops, first.one.f32_gflops);
     EXPECT_EQ(second.one.f16_gflops, first.one.f16_gflops);
     EXPECT_EQ(second.all.bf16_gflops, first.all.bf16_gflops);
-    EXPECT(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs) == 0);
+    EXPECT_EQ(memcmp(second.all.read_gbs, first.all.read_gbs, sizeof first.all.read_gbs), 0);
 }
 
 static void foreign_files(void)
@@ -117,7 +117,7 @@ static void peaks(void)
     EXPECT_OK(ctx, takt_system_rates_get(ctx, folder, path, false, &second));
     EXPECT(second.from_file);
     EXPECT_EQ(second.peak_count, first.peak_count);
-    EXPECT(memcmp(first.peaks, second.peaks, sizeof first.peaks) == 0);
+    EXPECT_EQ(memcmp(first.peaks, second.peaks, sizeof first.peaks), 0);
 }
 
 static void fewer_peaks(void)

@@ -29,7 +29,8 @@ static void defaults(void)
     EXPECT_IS(now, <=, ctx->now_ns(ctx->clock_user));
     takt_ctx_destroy(ctx);
     takt_ctx_destroy(NULL);
-    EXPECT(takt_last_error(NULL)[0] != '\0' && takt_last_error_info(NULL)->offset == -1);
+    EXPECT_IS(takt_last_error(NULL)[0], !=, '\0');
+    EXPECT_EQ(takt_last_error_info(NULL)->offset, -1);
 }
 
 static void limit_edge(void)
@@ -68,8 +69,8 @@ static void own_files(void)
     const takt_files files = *takt_ctx_files(under);
     const takt_config config = {.files = &files};
     EXPECT_OK(NULL, takt_ctx_create(&config, &over));
-    EXPECT(takt_ctx_files(over)->open_read == files.open_read);
-    EXPECT(takt_ctx_files(over)->user == files.user);
+    EXPECT_SAME(takt_ctx_files(over)->open_read, files.open_read);
+    EXPECT_SAME(takt_ctx_files(over)->user, files.user);
     EXPECT_EQ(takt_ctx_files(over)->open_read(files.user, "/nowhere/at/all", &file), ENOENT);
     takt_ctx_destroy(over);
     takt_ctx_destroy(under);
@@ -97,7 +98,7 @@ static void bad_configurations(void)
     EXPECT_STATUS(NULL, takt_ctx_create(NULL, NULL), TAKT_ERR_ARGUMENT);
     takt_config config = {.allocator = &empty};
     EXPECT_STATUS(NULL, takt_ctx_create(&config, &ctx), TAKT_ERR_ARGUMENT);
-    EXPECT(ctx == NULL);
+    EXPECT_SAME(ctx, NULL);
     config.allocator = &poor;
     EXPECT_STATUS(NULL, takt_ctx_create(&config, &ctx), TAKT_ERR_MEMORY);
     const takt_files no_files = {0};

@@ -54,8 +54,8 @@ static void compare(const takt_data *a, const takt_data *b)
         l.data = labels[i];
         EXPECT_OK(ctx, takt_data_take(sets[i], "labels", rows, ROWS, &l));
     }
-    EXPECT(memcmp(x[0], x[1], sizeof x[0]) == 0 &&
-           memcmp(labels[0], labels[1], sizeof labels[0]) == 0);
+    EXPECT_EQ(memcmp(x[0], x[1], sizeof x[0]), 0);
+    EXPECT_EQ(memcmp(labels[0], labels[1], sizeof labels[0]), 0);
 }
 
 static takt_data *open_with(const char *path, const char *stamp)
@@ -156,7 +156,7 @@ static void refusals(void)
     const takt_data_options no_stamp = {.cache = cache},
                             no_folder = {.cache = nowhere, .cache_stamp = "one"};
     if (EXPECT_STATUS(NULL, takt_data_open(ctx, csv, &no_stamp, &d), TAKT_ERR_ARGUMENT))
-        EXPECT(d == NULL);
+        EXPECT_SAME(d, NULL);
     EXPECT(takt_data_open(ctx, csv, &no_folder, &d) == TAKT_ERR_IO && d == NULL, "%s",
            takt_last_error(ctx));
 }

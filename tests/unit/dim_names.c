@@ -214,7 +214,7 @@ static void refusals(void)
     char back[8];
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     make(&model, "\xff");
-    EXPECT(takt_model_load_memory(ctx, "m", model.at, model.length, NULL, &m) != TAKT_OK);
+    EXPECT_IS(takt_model_load_memory(ctx, "m", model.at, model.length, NULL, &m), !=, TAKT_OK);
     make(&model, "n 0");
     if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", model.at, model.length, NULL, &m))) {
         static const char *const wrong[] = {
@@ -226,7 +226,7 @@ static void refusals(void)
             takt_plan_destroy(plan);
         }
         const takt_plan_options options = {.sizes = "n 1=4"};
-        EXPECT(takt_plan_create(m, &options, &plan) != TAKT_OK);
+        EXPECT_IS(takt_plan_create(m, &options, &plan), !=, TAKT_OK);
         EXPECT(strstr(takt_last_error_info(ctx)->hint, "`n 0`") != NULL, "%s",
                takt_last_error_info(ctx)->hint);
     }

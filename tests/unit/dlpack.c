@@ -156,7 +156,7 @@ static void strides(void)
     const takt_dlpack d = {.managed = &m};
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
-    EXPECT(v.data == numbers + 2);
+    EXPECT_SAME(v.data, numbers + 2);
     EXPECT_EQ(v.dims[1], 4);
     EXPECT_EQ(v.strides[0], 0);
     EXPECT_EQ(v.strides[1], 0);
@@ -256,7 +256,7 @@ static void misused(takt_ctx *ctx)
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, &both, &v, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_from_dlpack(ctx, &d, NULL, NULL), TAKT_ERR_ARGUMENT);
     if (EXPECT_STATUS(NULL, takt_view_to_dlpack(NULL, &v, NULL, &d), TAKT_ERR_ARGUMENT))
-        EXPECT(d.managed == NULL);
+        EXPECT_SAME(d.managed, NULL);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, NULL, NULL, &d), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, NULL, NULL), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_view_to_dlpack(ctx, &v, NULL, &d), TAKT_ERR_ARGUMENT); /* no data */
@@ -275,7 +275,7 @@ static void misused(takt_ctx *ctx)
     takt_dlpack_release(NULL);
     d.managed = &m; /* without a deleter */
     takt_dlpack_release(&d);
-    EXPECT(d.managed == NULL);
+    EXPECT_SAME(d.managed, NULL);
 }
 
 /* Memory of a device is told from the host's everywhere that a view goes in. */
@@ -306,7 +306,7 @@ static void elsewhere(takt_ctx *ctx)
     const takt_op_call call = {"relu", NULL, &v, 1, &v, 1};
     EXPECT_STATUS(ctx, takt_op_run(ctx, &call), TAKT_ERR_DEVICE);
     EXPECT_STATUS(ctx, takt_view_digest(ctx, &v, 1, digest), TAKT_ERR_DEVICE);
-    EXPECT(takt_npy_save(ctx, "nowhere.npy", &v) != TAKT_OK);
+    EXPECT_IS(takt_npy_save(ctx, "nowhere.npy", &v), !=, TAKT_OK);
 }
 
 static void refusals(void)

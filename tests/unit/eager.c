@@ -63,7 +63,7 @@ static void einsum(void)
     EXPECT(c[0] == 4 && c[1] == 5 && c[2] == 10 && c[3] == 11, "%g %g", (double)c[0], (double)c[3]);
     EXPECT_STATUS(ctx, takt_einsum(ctx, NULL, in, 2, &out), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_einsum(ctx, "\"", in, 2, &out), TAKT_ERR_ARGUMENT);
-    EXPECT(takt_einsum(ctx, "ij,kj->ik", in, 2, &out) != TAKT_OK);
+    EXPECT_IS(takt_einsum(ctx, "ij,kj->ik", in, 2, &out), !=, TAKT_OK);
 }
 
 /* Outputs over inputs: the same place, and shifted by one element. */
@@ -77,7 +77,7 @@ static void in_place(void)
               takt_op_run(ctx, &(takt_op_call){"softmax", "{\"axis\": 1}", &first, 1, &result, 1}));
     EXPECT_OK(ctx,
               takt_op_run(ctx, &(takt_op_call){"softmax", "{\"axis\": 1}", &first, 1, &first, 1}));
-    EXPECT(memcmp(x, want, sizeof want) == 0);
+    EXPECT_EQ(memcmp(x, want, sizeof want), 0);
     const takt_tensor_view from = matrix(y, 2, 3), to = matrix(y + 1, 2, 3);
     EXPECT_OK(ctx, takt_op_run(ctx, &(takt_op_call){"neg", NULL, &from, 1, &to, 1}));
     for (int i = 0; i < 6; i++)

@@ -113,7 +113,7 @@ static void bad_evaluations(void)
     const takt_tensor_view strided = {
         .dtype = TAKT_F32, .rank = 2, .dims = {2, 3}, .strides = {1, 2}, .data = x};
     if (EXPECT_STATUS(NULL, takt_evaluation_create(ctx, "", &e), TAKT_ERR_NOT_FOUND))
-        EXPECT(e == NULL);
+        EXPECT_SAME(e, NULL);
     EXPECT_STATUS(NULL, takt_evaluation_create(ctx, NULL, &e), TAKT_ERR_ARGUMENT);
     if (!EXPECT_OK(ctx, takt_evaluation_create(ctx, "top1", &e)))
         return;
@@ -232,9 +232,9 @@ static void augments(void)
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, rows, COUNT, a));
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 3, back, COUNT, b));
     for (size_t i = 0; i < COUNT; i++)
-        EXPECT(memcmp(a + i * SIZE, b + (COUNT - 1 - i) * SIZE, SIZE * sizeof *a) == 0);
+        EXPECT_EQ(memcmp(a + i * SIZE, b + (COUNT - 1 - i) * SIZE, SIZE * sizeof *a), 0);
     EXPECT_OK(ctx, augment("noise=0.5,shift=2,flip=0.5", 4, rows, COUNT, b));
-    EXPECT(memcmp(a, b, sizeof a) != 0);
+    EXPECT_IS(memcmp(a, b, sizeof a), !=, 0);
     EXPECT_STATUS(NULL, augment("flip=2", 0, rows, COUNT, a), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, augment("mirror=1", 0, rows, COUNT, a), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(NULL, augment("flip=1", 0, NULL, COUNT, a), TAKT_ERR_ARGUMENT);

@@ -148,7 +148,7 @@ static void crafted(uint32_t count, uint32_t all, const char *other, const char 
                strstr(takt_last_error(ctx), says) != NULL,
            "%s: %s", says, takt_last_error(ctx));
     part(&f, 0, count, all, "c");
-    EXPECT(takt_model_load_memory(ctx, "memory", f.bytes, f.length, NULL, &model) != TAKT_OK);
+    EXPECT_IS(takt_model_load_memory(ctx, "memory", f.bytes, f.length, NULL, &model), !=, TAKT_OK);
     takt_ctx_destroy(ctx);
     takt_memfs_destroy(fs);
 }

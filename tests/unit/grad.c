@@ -131,7 +131,7 @@ static void refused(void)
     takt_graph *g = mlp(ids);
     EXPECT_STATUS(ctx, takt_grad(ctx, g, "nothing", NULL, 0, &out), TAKT_ERR_NOT_FOUND);
     EXPECT_STATUS(ctx, takt_grad(ctx, g, "loss", &nobody, 1, &out), TAKT_ERR_NOT_FOUND);
-    EXPECT(out == NULL);
+    EXPECT_SAME(out, NULL);
     const takt_id whole = takt_cast(g, ids[X], TAKT_I32);
     const takt_grad_request request = {
         .out_count = 1, .out = &whole, .in_count = 1, .in = &ids[X], .result = &result};

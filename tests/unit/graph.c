@@ -232,7 +232,7 @@ static void several_results(void)
     EXPECT_EQ(takt_type_of(g, indices)->dtype, TAKT_I64);
     EXPECT(takt_graph_get(g, x, 0) == x, "the only result of a node is the node");
     EXPECT_EQ(takt_graph_get(g, top, 2), TAKT_NONE);
-    EXPECT(g->status != TAKT_OK);
+    EXPECT_IS(g->status, !=, TAKT_OK);
     takt_graph_destroy(g);
     g = new_graph();
     const takt_id y = takt_graph_input(g, "x", &vector);

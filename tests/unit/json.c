@@ -92,7 +92,8 @@ static void strings(void)
                 "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
     EXPECT_TEXT(parse("\"\xC3\xA9\"")->text, "\xC3\xA9");
     const takt_json *v = parse("\"a\\u0000b\"");
-    EXPECT(v->text_length == 3 && memcmp(v->text, "a\0b", 4) == 0);
+    EXPECT_EQ(v->text_length, 3);
+    EXPECT_EQ(memcmp(v->text, "a\0b", 4), 0);
     EXPECT_EQ(parse("\"\"")->text_length, 0);
     EXPECT_EQ(parse("\"\"")->text[0], '\0');
     EXPECT(parse("[\"{[,:\",\"\\\"\"]")->count == 2, "brackets in strings are letters");

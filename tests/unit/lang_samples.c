@@ -72,7 +72,7 @@ static void wrong_samples(void)
         takt_graph *graph;
         EXPECT(takt_sample_graph(ctx, &takt_op_log, wrong[i], &graph, NULL) != TAKT_OK, "%s",
                wrong[i]);
-        EXPECT(graph == NULL);
+        EXPECT_SAME(graph, NULL);
     }
 }
 

@@ -96,7 +96,7 @@ static void check(takt_session *s, int64_t rows, int64_t kept)
             want[d] += 2 * x[3 * i + d];
         at++;
     }
-    EXPECT(memcmp(total, want, sizeof want) == 0);
+    EXPECT_EQ(memcmp(total, want, sizeof want), 0);
 }
 
 static void run(takt_session *s, int64_t rows, uint32_t seed)
@@ -147,7 +147,7 @@ static void other_memory(void)
     for (int i = 0; i < 2; i++) {
         EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
         check(s, ROWS, kept);
-        EXPECT(takt_session_output(s, 0)->data == own);
+        EXPECT_SAME(takt_session_output(s, 0)->data, own);
     }
     takt_session_destroy(s);
     takt_model_destroy(m);

@@ -177,7 +177,7 @@ static void keeps_errors(void)
             char name[32];
             takt_model *m;
             snprintf(name, sizeof name, "/none/%d.takt", i);
-            EXPECT(takt_model_load(ctx, name, NULL, &m) != TAKT_OK);
+            EXPECT_IS(takt_model_load(ctx, name, NULL, &m), !=, TAKT_OK);
             lost += strstr(takt_last_error(ctx), name) == NULL;
         }
         atomic_store(&r.ends, true);

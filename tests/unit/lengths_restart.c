@@ -66,7 +66,7 @@ static void refuses_turns(void)
     takt_session *s = open(m);
     takt_profile *profile = NULL;
     EXPECT(takt_session_input(s, 0) != NULL);
-    EXPECT(takt_profile_create(s, &(takt_profile_options){.runs = 4}, &profile) != TAKT_OK);
+    EXPECT_IS(takt_profile_create(s, &(takt_profile_options){.runs = 4}, &profile), !=, TAKT_OK);
     EXPECT(takt_session_error(s)->id == TAKT_E_STATE &&
                strstr(takt_session_error(s)->message, "measured") != NULL,
            "%s", takt_session_error(s)->message);
@@ -121,7 +121,7 @@ static void keeps_weights(void)
     if (EXPECT_OK(ctx, takt_plan_take(m, &(takt_plan_options){.threads = 1}, &plan)) &&
         EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
         run_weighted(s, got);
-        EXPECT(memcmp(got, want, sizeof want) == 0);
+        EXPECT_EQ(memcmp(got, want, sizeof want), 0);
     }
     takt_session_destroy(s);
     takt_plan_destroy(plan);

@@ -262,7 +262,8 @@ static void facts(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, load(bound, 0, &m));
     if (EXPECT_OK(ctx, takt_relation_read(m, "e", NULL, text, sizeof text - 1, &view))) {
-        EXPECT(view.dims[0] == 8 && memcmp(view.data, want, sizeof want) == 0);
+        EXPECT_EQ(view.dims[0], 8);
+        EXPECT_EQ(memcmp(view.data, want, sizeof want), 0);
         closure(m, &view, &tuples);
         EXPECT(tuples.count == 6, "%zu tuples", tuples.count);
         takt_tuples_free(ctx, &tuples);

@@ -341,7 +341,7 @@ static void refused(void)
     close_fact(&a);
     if (EXPECT_OK(ctx, open_fact(ctx, FAMILY, "old(ann, bo)", &a))) {
         EXPECT_STATUS(ctx, takt_fact_prove(a.m, "line(ann)", a.s, &proof), TAKT_ERR_ARGUMENT);
-        EXPECT(proof == NULL);
+        EXPECT_SAME(proof, NULL);
         EXPECT_OK(ctx, takt_fact_prove(a.m, "old(bo, ann)", a.s, &proof));
         EXPECT(proof == NULL && takt_derivation_step_count(proof) == 0);
         EXPECT_OK(ctx, takt_fact_prove(a.m, "old(ann, bo)", a.s, &proof));

@@ -232,7 +232,8 @@ static void programs(void)
     uint32_t *const to[] = {out};
     takt_dl_full full = takt_dl_run(&plan, in, to, room, NULL, NULL);
     static const uint32_t want[] = {0, 1, 0, 2, 1, 0, 1, 2, 2, 0, 2, 1, UINT32_MAX};
-    EXPECT(full.relation == -1 && memcmp(out, want, sizeof want) == 0);
+    EXPECT_EQ(full.relation, -1);
+    EXPECT_EQ(memcmp(out, want, sizeof want), 0);
     EXPECT_OK(ctx, takt_dl_prepare(&arena, &program, (const size_t[]){5, 4}, 1, &plan));
     full = takt_dl_run(&plan, in, to, room, NULL, NULL);
     EXPECT(full.relation == 0 && full.round == 1, "%d %zu", full.relation, full.round);

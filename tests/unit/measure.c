@@ -262,7 +262,7 @@ static void results(void)
     }
     takt_bench_destroy(bench);
     EXPECT_STATUS(ctx, takt_bench_load(ctx, "CMakeLists.txt", &again), TAKT_ERR_FORMAT);
-    EXPECT(again == NULL);
+    EXPECT_SAME(again, NULL);
 }
 
 static void end(void)

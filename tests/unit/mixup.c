@@ -40,11 +40,12 @@ static void depends(void)
     takt_mixup how = {0.4, SAMPLES, {7, 2}};
     EXPECT_OK(ctx, takt_data_mixup(ctx, &how, rows, COUNT, others, shares));
     EXPECT_OK(ctx, takt_data_mixup(ctx, &how, rows + 17, COUNT - 17, again, same));
-    EXPECT(memcmp(others + 17, again, (COUNT - 17) * sizeof *others) == 0);
-    EXPECT(memcmp(shares + 17, same, (COUNT - 17) * sizeof *shares) == 0);
+    EXPECT_EQ(memcmp(others + 17, again, (COUNT - 17) * sizeof *others), 0);
+    EXPECT_EQ(memcmp(shares + 17, same, (COUNT - 17) * sizeof *shares), 0);
     how.key.epoch = 3;
     EXPECT_OK(ctx, takt_data_mixup(ctx, &how, rows, COUNT, again, same));
-    EXPECT(memcmp(others, again, sizeof others) != 0 && memcmp(shares, same, sizeof same) != 0);
+    EXPECT_IS(memcmp(others, again, sizeof others), !=, 0);
+    EXPECT_IS(memcmp(shares, same, sizeof same), !=, 0);
 }
 
 static void mixes(void)

@@ -39,7 +39,7 @@ static void gradients(void)
     EXPECT_STATUS(ctx, takt_model_gradient(m, "no", NULL, &gg), TAKT_ERR_NOT_FOUND);
     EXPECT_STATUS(ctx, takt_model_gradient(m, "y", "no", &gg), TAKT_ERR_NOT_FOUND);
     EXPECT_STATUS(ctx, takt_model_gradient(m, "y", "x", NULL), TAKT_ERR_ARGUMENT);
-    EXPECT(gg == NULL);
+    EXPECT_SAME(gg, NULL);
     takt_model_destroy(g);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);

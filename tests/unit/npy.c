@@ -229,7 +229,7 @@ static takt_status save_and_load(takt_inject *inject, void *user)
     if (status == TAKT_OK)
         status = takt_npy_load(own, user, &in);
     if (status == TAKT_OK)
-        EXPECT(memcmp(in.data, data, sizeof data) == 0);
+        EXPECT_EQ(memcmp(in.data, data, sizeof data), 0);
     takt_view_free(own, &in);
     takt_ctx_destroy(own);
     return status;

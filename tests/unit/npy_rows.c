@@ -61,12 +61,12 @@ static void rows_there_and_back(void)
     EXPECT_OK(ctx, takt_npy_commit(npy));
     takt_npy_close(npy);
     EXPECT_OK(ctx, takt_npy_load(ctx, path, &v));
-    EXPECT(memcmp(v.data, x, sizeof x) == 0);
+    EXPECT_EQ(memcmp(v.data, x, sizeof x), 0);
     takt_view_free(ctx, &v);
     EXPECT_OK(ctx, takt_npy_open(ctx, path, &npy, &v));
     EXPECT(v.rank == 2 && v.dims[0] == 7 && v.dims[1] == 3 && v.data == NULL);
     EXPECT_OK(ctx, takt_npy_read_rows(npy, 2, 4, y));
-    EXPECT(memcmp(y, x[2], 4 * sizeof *x) == 0);
+    EXPECT_EQ(memcmp(y, x[2], 4 * sizeof *x), 0);
     EXPECT_OK(ctx, takt_npy_read_rows(npy, 7, 0, y));
     EXPECT_STATUS(ctx, takt_npy_read_rows(npy, 5, 3, y), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_npy_read_rows(npy, -1, 1, y), TAKT_ERR_ARGUMENT);
@@ -118,7 +118,7 @@ static void bad_files(void)
     EXPECT_STATUS(ctx, takt_npy_create(ctx, path, &v, &npy), TAKT_ERR_SHAPE);
     v.dtype = TAKT_F32;
     EXPECT_STATUS(ctx, takt_npy_create(ctx, "no/such/folder/x.npy", &v, &npy), TAKT_ERR_IO);
-    EXPECT(npy == NULL);
+    EXPECT_SAME(npy, NULL);
 }
 
 /* ---- through a model ---- */
@@ -226,7 +226,7 @@ static void batch_by_batch(void)
             if (EXPECT_OK(ctx, takt_npy_load(ctx, other, &y)))
                 EXPECT(memcmp(y.data, want_y, sizeof want_y) == 0, "batches of %d, %d jobs",
                        (int)batches[i], jobs);
-            EXPECT(memcmp(c.z, want_z, sizeof want_z) == 0);
+            EXPECT_EQ(memcmp(c.z, want_z, sizeof want_z), 0);
             takt_view_free(ctx, &y);
         }
 }

@@ -70,7 +70,7 @@ static void equal_asks_get_one_plan(void)
     takt_plan_destroy(first);
     EXPECT_STATUS(ctx, takt_plan_get(a, &(takt_plan_options){.sizes = "k=1"}, &one),
                   TAKT_ERR_NOT_FOUND);
-    EXPECT(one == NULL);
+    EXPECT_SAME(one, NULL);
     takt_model_destroy(a);
     takt_model_destroy(b);
     takt_model_destroy(c);

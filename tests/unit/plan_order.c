@@ -107,8 +107,8 @@ static void another_order_needs_less(void)
     EXPECT_IS(third.moved, >, 0);
     EXPECT_EQ(third.repeated, 0);
     EXPECT_IS(memory.info.arena, <=, third.info.arena);
-    EXPECT(memcmp(usual.y, third.y, sizeof usual.y) == 0 &&
-           memcmp(usual.y, memory.y, sizeof usual.y) == 0);
+    EXPECT_EQ(memcmp(usual.y, third.y, sizeof usual.y), 0);
+    EXPECT_EQ(memcmp(usual.y, memory.y, sizeof usual.y), 0);
     takt_model_destroy(m);
 }
 
@@ -122,7 +122,7 @@ static void a_cheap_value_is_made_twice(void)
     EXPECT(memory.info.arena < third.info.arena, "%llu, %llu, %llu",
            (unsigned long long)usual.info.arena, (unsigned long long)third.info.arena,
            (unsigned long long)memory.info.arena);
-    EXPECT(memcmp(usual.y, memory.y, sizeof usual.y) == 0);
+    EXPECT_EQ(memcmp(usual.y, memory.y, sizeof usual.y), 0);
     takt_model_destroy(m);
 }
 
@@ -134,7 +134,7 @@ static void a_donated_input_holds_values(void)
     EXPECT(!usual.input_changed && given.input_changed);
     EXPECT(given.info.arena + 64 * 512 * sizeof(float) <= usual.info.arena, "%llu and %llu",
            (unsigned long long)given.info.arena, (unsigned long long)usual.info.arena);
-    EXPECT(memcmp(usual.y, given.y, sizeof usual.y) == 0);
+    EXPECT_EQ(memcmp(usual.y, given.y, sizeof usual.y), 0);
     takt_plan *plan;
     EXPECT_STATUS(ctx,
                   takt_plan_create(m, &(takt_plan_options){.sizes = "n=2", .donate = "q"}, &plan),
@@ -160,7 +160,8 @@ static void a_static_input_is_a_constant(void)
     EXPECT_OK(ctx, takt_plan_get(m, &o, &same));
     w[3] += 1; /* another value is another plan */
     EXPECT_OK(ctx, takt_plan_get(m, &o, &other));
-    EXPECT(first == same && first != other);
+    EXPECT_SAME(first, same);
+    EXPECT(first != other);
     takt_session *s;
     EXPECT_OK(ctx, takt_session_create(first, NULL, &s));
     EXPECT_EQ(takt_session_input_count(s), 1);

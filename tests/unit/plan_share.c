@@ -101,7 +101,7 @@ static void plans_come_and_go_at_once(void)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     EXPECT(ctx->live_bytes == none, "%lld bytes stay behind", (long long)(ctx->live_bytes - none));
-    EXPECT(ctx->shares == NULL);
+    EXPECT_SAME(ctx->shares, NULL);
     takt_model_destroy(m);
 }
 

@@ -316,7 +316,7 @@ static void bad_arguments(void)
     takt_pool *pool;
     EXPECT_STATUS(ctx, takt_pool_create(ctx, -1, NULL, &pool), TAKT_ERR_ARGUMENT);
     EXPECT_STATUS(ctx, takt_pool_create(ctx, TAKT_POOL_MAX + 1, NULL, &pool), TAKT_ERR_ARGUMENT);
-    EXPECT(pool == NULL);
+    EXPECT_SAME(pool, NULL);
     EXPECT_IS(takt_pool_default_threads(), >=, 1);
     EXPECT_OK(ctx, takt_pool_create(ctx, 0, NULL, &pool));
     EXPECT_EQ(takt_pool_threads(pool), takt_pool_default_threads());

@@ -67,7 +67,7 @@ static void keeps_limits(void)
         return;
     EXPECT(takt_cpu_leave(first, &two));
     takt_cpu_usable(&now);
-    EXPECT(memcmp(&now, &two, sizeof now) == 0);
+    EXPECT_EQ(memcmp(&now, &two, sizeof now), 0);
     EXPECT_EQ(takt_cpu_confine(&usable), 0);
 }
 

@@ -214,7 +214,7 @@ static void arena_too_small(void)
         EXPECT_STATUS(f.ctx, takt_session_create(f.plan, &o, &s), TAKT_ERR_ARGUMENT);
         o = (takt_session_options){.arena = memory + 4, .arena_bytes = UINT64_MAX};
         EXPECT_STATUS(f.ctx, takt_session_create(f.plan, &o, &s), TAKT_ERR_ARGUMENT);
-        EXPECT(s == NULL);
+        EXPECT_SAME(s, NULL);
     }
     end(&f);
 }

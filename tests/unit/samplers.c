@@ -228,8 +228,8 @@ static void chances(void)
         takt_candidates c = {.at = room};
         takt_candidates_fill(&c, (const float[]){2, 1.9F, 0}, 3);
         c.chance = takt_sampling_uniform(&settled, i, 1);
-        EXPECT(c.chance == takt_sampling_uniform(&settled, i, 1) &&
-               c.chance != takt_sampling_uniform(&settled, i, 0));
+        EXPECT_EQ(c.chance, takt_sampling_uniform(&settled, i, 1));
+        EXPECT_IS(c.chance, !=, takt_sampling_uniform(&settled, i, 0));
         apply("xtc", &c, &settled);
         EXPECT(c.count == 3 || (c.count == 2 && c.at[0].id == 1));
         acted += c.count < 3;

@@ -115,7 +115,7 @@ static void slices_and_fortran_order(void)
     EXPECT(ctx->messages == before + 1, "it is not counted among the messages");
     EXPECT(strcmp(told, "y: the buffer is not dense row-major, so every run copies it") == 0, "%s",
            told);
-    EXPECT(takt_session_output(s, 0)->data == back);
+    EXPECT_SAME(takt_session_output(s, 0)->data, back);
     runs(s);
     for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < 2; k++)
@@ -133,14 +133,14 @@ static void slices_and_fortran_order(void)
     binds(s, "x", in);
     runs(s);
     for (size_t i = 0; i < N; i++)
-        EXPECT(memcmp((const float *)takt_session_output(s, 0)->data + 2 * i, y[N - 1 - i], 8) ==
-               0);
+        EXPECT_EQ(memcmp((const float *)takt_session_output(s, 0)->data + 2 * i, y[N - 1 - i], 8),
+                  0);
     in = matrix(x, N, 3); /* the first row again and again */
     in.strides[1] = 1;
     binds(s, "x", in);
     runs(s);
     for (size_t i = 0; i < N; i++)
-        EXPECT(memcmp((const float *)takt_session_output(s, 0)->data + 2 * i, y[0], 8) == 0);
+        EXPECT_EQ(memcmp((const float *)takt_session_output(s, 0)->data + 2 * i, y[0], 8), 0);
     takt_session_destroy(s);
 }
 
@@ -192,7 +192,7 @@ static void wrong_buffers(void)
     binds(s, "x", matrix(x, N, 3)); /* and it still works */
     binds(s, "y", matrix(fresh, N, 2));
     runs(s);
-    EXPECT(memcmp(fresh, y, sizeof y) == 0);
+    EXPECT_EQ(memcmp(fresh, y, sizeof y), 0);
     takt_session_destroy(s);
 }
 
@@ -217,7 +217,7 @@ static void stopped_runs(void)
     EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_CANCELLED);
     EXPECT(takt_session_run_deadline(s, UINT64_MAX) == TAKT_OK, "%s",
            takt_session_error(s)->message);
-    EXPECT(memcmp(takt_session_output(s, 0)->data, y, sizeof y) == 0);
+    EXPECT_EQ(memcmp(takt_session_output(s, 0)->data, y, sizeof y), 0);
     takt_session_destroy(s);
 }
 
@@ -271,10 +271,10 @@ static void clones_and_warmth(void)
     runs(a);
     runs(b);
     memcpy(first, takt_session_output(a, 0)->data, sizeof first);
-    EXPECT(memcmp(first, takt_session_output(b, 0)->data, sizeof first) == 0);
+    EXPECT_EQ(memcmp(first, takt_session_output(b, 0)->data, sizeof first), 0);
     x[0] += 1;
     runs(a);
-    EXPECT(memcmp(first, takt_session_output(a, 0)->data, sizeof first) != 0);
+    EXPECT_IS(memcmp(first, takt_session_output(a, 0)->data, sizeof first), !=, 0);
     EXPECT(memcmp(first, takt_session_output(b, 0)->data, sizeof first) == 0, "they are apart");
     takt_session_destroy(a);
     takt_session *c = open_session(m, NULL);

@@ -260,7 +260,7 @@ static void reshaping_copies_no_state(void)
     const void *keys = takt_tensor_data(&s->state[1]);
     EXPECT_OK(NULL, run(s, 0, PROMPT));
     EXPECT_OK(NULL, takt_session_reshape(s, model, "seq=3"));
-    EXPECT(takt_tensor_data(&s->state[1]) == keys);
+    EXPECT_SAME(takt_tensor_data(&s->state[1]), keys);
     if (EXPECT_OK(NULL, run(s, PROMPT, 3)))
         EXPECT(is_same(s, want, PROMPT, 3));
     takt_session_destroy(s);
@@ -294,7 +294,9 @@ static void some_of_the_states(void)
     if (EXPECT_OK(NULL, takt_session_state_get(s[0], "n", &view)))
         EXPECT_EQ(n[0], 1);
     EXPECT_OK(NULL, takt_session_run(s[1]));
-    EXPECT(takt_session_state_get(s[0], "n", &view) == TAKT_OK && n[0] == 3 && n[1] == 3);
+    EXPECT_EQ(takt_session_state_get(s[0], "n", &view), TAKT_OK);
+    EXPECT_EQ(n[0], 3);
+    EXPECT_EQ(n[1], 3);
     EXPECT(takt_session_state_save(s[1], "shared_state.safetensors") == TAKT_OK, "%s",
            takt_last_error(ctx));
     EXPECT_OK(NULL, takt_session_run(s[1]));

@@ -151,7 +151,7 @@ static bool one_accident(trap *t, const void *old, const void *new)
     /* The session is as good as before; a cancel that came too late is not for the next run. */
     EXPECT_OK(s->ctx, takt_session_restore_state(s, old));
     if (EXPECT_OK(NULL, takt_session_run(s)))
-        EXPECT(memcmp(state_of(s), new, bytes) == 0);
+        EXPECT_EQ(memcmp(state_of(s), new, bytes), 0);
     return status != TAKT_OK;
 }
 
@@ -208,15 +208,15 @@ static void faults_of_the_data(void)
         EXPECT_STATUS(NULL, takt_session_run(s), TAKT_ERR_RANGE);
         EXPECT(strstr(takt_session_error(s)->message, "index 8") != NULL, "%s",
                takt_session_error(s)->message);
-        EXPECT(memcmp(state_of(s), old, bytes) == 0);
+        EXPECT_EQ(memcmp(state_of(s), old, bytes), 0);
         *at = 0;
         *by = 0;
         EXPECT(takt_session_run(s) == TAKT_ERR_RANGE && takt_session_error(s)->id == 5002, "%s",
                takt_session_error(s)->message);
-        EXPECT(memcmp(state_of(s), old, bytes) == 0);
+        EXPECT_EQ(memcmp(state_of(s), old, bytes), 0);
         *by = 1;
         run(&f);
-        EXPECT(memcmp(state_of(s), old, bytes) != 0);
+        EXPECT_IS(memcmp(state_of(s), old, bytes), !=, 0);
         free(old);
     }
     end(&f);
@@ -346,11 +346,11 @@ static void reset_begins_anew(void)
         run(&f);
         memcpy(first, takt_session_output(s, 0)->data, sizeof first);
         run(&f);
-        EXPECT(memcmp(first, takt_session_output(s, 0)->data, sizeof first) != 0);
+        EXPECT_IS(memcmp(first, takt_session_output(s, 0)->data, sizeof first), !=, 0);
         takt_session_reset(s);
         run(&f);
         memcpy(again, takt_session_output(s, 0)->data, sizeof again);
-        EXPECT(memcmp(first, again, sizeof first) == 0);
+        EXPECT_EQ(memcmp(first, again, sizeof first), 0);
     }
     end(&f);
 }
@@ -374,7 +374,7 @@ static void state_of_another_shape(void)
         EXPECT_STATUS(f.ctx, takt_session_reshape(s, f.model, "n=4"), TAKT_ERR_SHAPE);
         EXPECT(takt_session_error(s)->id == 5008, "%s", takt_session_error(s)->message);
         EXPECT_STATUS(f.ctx, takt_session_reshape(s, f.model, "m=4"), TAKT_ERR_NOT_FOUND);
-        EXPECT(takt_session_input(s, 0)->data == x);
+        EXPECT_SAME(takt_session_input(s, 0)->data, x);
         run(&f);
         EXPECT(y[0] == 2.5f, "%g", (double)y[0]);
         EXPECT_OK(f.ctx, takt_session_reshape(s, f.model, "n=3"));

@@ -117,7 +117,7 @@ static void the_commit_phase_is_exempt(void)
                 f.wait_ns = 0;
                 EXPECT(takt_session_run(f.session) == TAKT_OK, "the next run is hit");
             }
-        EXPECT(stopped > 0);
+        EXPECT_IS(stopped, >, 0);
         f.session->watch = NULL;
     }
     end(&f);

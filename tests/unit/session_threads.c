@@ -270,7 +270,7 @@ static void nobody_waits(void)
     EXPECT(takt_pool_try_lease(pool));
     for (int i = 0; i < 20; i++)
         runs(b);
-    EXPECT(memcmp(takt_session_output(a, 0)->data, takt_session_output(b, 0)->data, BYTES) == 0);
+    EXPECT_EQ(memcmp(takt_session_output(a, 0)->data, takt_session_output(b, 0)->data, BYTES), 0);
     takt_pool_release(pool);
     EXPECT(takt_pool_try_lease(pool), "a run has given the lease back");
     takt_pool_release(pool);
@@ -298,8 +298,8 @@ static void both_at_once(void)
     EXPECT_EQ(pthread_create(&other, NULL, many_runs, a), 0);
     EXPECT(many_runs(b) == NULL);
     pthread_join(other, &failed);
-    EXPECT(failed == NULL);
-    EXPECT(memcmp(takt_session_output(a, 0)->data, takt_session_output(b, 0)->data, BYTES) == 0);
+    EXPECT_SAME(failed, NULL);
+    EXPECT_EQ(memcmp(takt_session_output(a, 0)->data, takt_session_output(b, 0)->data, BYTES), 0);
     takt_session_destroy(a);
     takt_session_destroy(b);
     takt_pool_close(pool);

@@ -131,7 +131,7 @@ static void check_pattern(takt_session *s, const row *r, int which, const char *
     EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
     EXPECT(atomic_load(&ctx->allocations) == before, "%s: a run takes memory", what);
     EXPECT(memcmp(takt_session_output(s, 0)->data, expected, bytes) == 0, "%s: other bits", what);
-    EXPECT(takt_session_input(s, 0)->data == view.data);
+    EXPECT_SAME(takt_session_input(s, 0)->data, view.data);
 }
 
 static void every_pattern(void)
@@ -217,7 +217,7 @@ static void over_itself(void)
     in.strides[0] = 1;
     in.strides[1] = 4;
     EXPECT_OK(ctx, takt_op_run(ctx, &(takt_op_call){"relu", NULL, &in, 1, &out, 1}));
-    EXPECT(memcmp(x, want, sizeof x) == 0);
+    EXPECT_EQ(memcmp(x, want, sizeof x), 0);
 }
 
 /* Binding a port touches its own buffers alone: those of all ports together are each in one chain,

@@ -310,7 +310,7 @@ static void memories_change_places(void)
         EXPECT(takt_tensor_data(&s->state[0]) != place, "the value is where it was");
         run(want, i);
         EXPECT_OK(ctx, takt_session_state_get(reader, "a", &view));
-        EXPECT(memcmp(before, takt_tensor_data(&s->state[0]), sizeof before) == 0);
+        EXPECT_EQ(memcmp(before, takt_tensor_data(&s->state[0]), sizeof before), 0);
         run(reader, 7);
         const float *x = takt_session_input(reader, 0)->data;
         const float *y = takt_session_output(reader, 0)->data;

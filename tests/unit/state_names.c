@@ -76,7 +76,7 @@ static void by_name(void)
     if (EXPECT_OK(NULL, takt_session_state(f.s, 1, &d)))
         EXPECT_TEXT(d.name, "turns");
     if (EXPECT_STATUS(NULL, takt_session_state(f.s, 2, &d), TAKT_ERR_ARGUMENT))
-        EXPECT(d.name == NULL);
+        EXPECT_SAME(d.name, NULL);
     takt_tensor_view v = {0};
     EXPECT_OK(NULL, takt_session_state_get(f.s, "sum", &v));
     EXPECT(v.dtype == TAKT_F32 && v.rank == 2 && v.dims[1] == 2 && v.data == NULL);
@@ -93,7 +93,9 @@ static void by_name(void)
     EXPECT_OK(NULL, takt_session_state_put(f.s, "sum", &v));
     if (EXPECT_OK(NULL, takt_session_run(f.s)))
         EXPECT_EQ(turns(&f), 2);
-    EXPECT(takt_session_state_get(f.s, "sum", &v) == TAKT_OK && sum[3] == 31 && sum[0] == 1);
+    EXPECT_EQ(takt_session_state_get(f.s, "sum", &v), TAKT_OK);
+    EXPECT_EQ(sum[3], 31);
+    EXPECT_EQ(sum[0], 1);
     takt_session_reset(f.s);
     EXPECT_EQ(turns(&f), 0);
     end(&f);

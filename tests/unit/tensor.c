@@ -20,7 +20,7 @@ static void references(void)
     takt_storage *s;
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_storage_borrow(ctx, bytes, sizeof bytes, count_call, &calls, &s));
-    EXPECT(takt_storage_data(s) == bytes);
+    EXPECT_SAME(takt_storage_data(s), bytes);
     takt_storage_retain(s);
     takt_storage_release(s);
     EXPECT_EQ(calls, 0);
@@ -42,7 +42,7 @@ static void limits(void)
     const takt_type large = {.dtype = TAKT_F32, .rank = 1, .dim = {251}};
     const takt_type named = {.dtype = TAKT_F32, .rank = 1, .dim = {-1}};
     EXPECT_STATUS(ctx, takt_tensor_create(ctx, &large, &t), TAKT_ERR_LIMIT);
-    EXPECT(t.storage == NULL);
+    EXPECT_SAME(t.storage, NULL);
     takt_tensor_release(&t);
     EXPECT_STATUS(ctx, takt_tensor_create(ctx, &named, &t), TAKT_ERR_ARGUMENT);
     const takt_type fits = {.dtype = TAKT_F32, .rank = 1, .dim = {250}};

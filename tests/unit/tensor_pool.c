@@ -42,13 +42,13 @@ static void same_comes_back(void)
     EXPECT_EQ(info.lent_bytes, 120);
     EXPECT_EQ(info.idle_bytes, 0);
     takt_tensor_pool_release(pool, &a);
-    EXPECT(a.data == NULL);
+    EXPECT_SAME(a.data, NULL);
     takt_tensor_pool_release(pool, &a); /* nothing to give back */
     takt_tensor_view other = acquire(ctx, pool, TAKT_I32, 2),
                      less = acquire(ctx, pool, TAKT_F32, 1);
     EXPECT(other.data != first && less.data != first, "another type, another shape");
     a = acquire(ctx, pool, TAKT_F32, 2);
-    EXPECT(a.data == first);
+    EXPECT_SAME(a.data, first);
     takt_tensor_pool_query(pool, &info);
     EXPECT_EQ(info.misses, 4);
     EXPECT_EQ(info.hits, 1);
@@ -74,7 +74,7 @@ static void same_comes_back(void)
     EXPECT_STATUS(
         ctx, takt_tensor_pool_acquire(pool, TAKT_F32, 2, (int64_t[]){1LL << 40, 1LL << 40}, &a),
         TAKT_ERR_ARGUMENT);
-    EXPECT(a.data == NULL);
+    EXPECT_SAME(a.data, NULL);
     takt_tensor_pool_destroy(pool);
     takt_tensor_pool_destroy(NULL);
     takt_ctx_destroy(ctx);

@@ -39,7 +39,7 @@ static void texts(void)
     EXPECT_EQ(t.length, 5);
     for (int i = 0; i < 1000; i++)
         takt_text_add(&t, "%500d", i);
-    EXPECT(t.status == TAKT_OK);
+    EXPECT_EQ(t.status, TAKT_OK);
     EXPECT_EQ(t.length, 500005);
     EXPECT_EQ(strlen(t.at), t.length);
     takt_text_deinit(&t);

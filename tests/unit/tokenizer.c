@@ -198,10 +198,12 @@ static void small_bytes(void)
     expect_ids(t, "", TAKT_TOKENIZE_ADD, "9");
     expect_ids(t, "xaby", 0, "4"); /* bytes that no token says */
     EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){9, 6, 7}, 3, 0, &text));
-    EXPECT(text.length == 6 && memcmp(room, "abc ab", 6) == 0);
+    EXPECT_EQ(text.length, 6);
+    EXPECT_EQ(memcmp(room, "abc ab", 6), 0);
     text.capacity = 4;
     EXPECT_OK(ctx, takt_detokenize(t, (const int32_t[]){9, 6}, 2, TAKT_DETOKENIZE_CONTROL, &text));
-    EXPECT(text.length == 10 && memcmp(room, "<|en", 4) == 0);
+    EXPECT_EQ(text.length, 10);
+    EXPECT_EQ(memcmp(room, "<|en", 4), 0);
     EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){11}, 1, 0, &text), TAKT_ERR_RANGE);
     EXPECT_EQ(takt_last_error_info(ctx)->id, TAKT_E_TOKEN_ID);
     EXPECT_STATUS(ctx, takt_detokenize(t, (const int32_t[]){-1}, 1, 0, &text), TAKT_ERR_RANGE);

@@ -138,7 +138,7 @@ static void damaged(void)
         !EXPECT_OK(ctx, takt_trainer_create(m, &other, &u)))
         return;
     EXPECT_OK(ctx, takt_trainer_save(t, path, NULL));
-    EXPECT(takt_trainer_load(u, path, NULL) != TAKT_OK);
+    EXPECT_IS(takt_trainer_load(u, path, NULL), !=, TAKT_OK);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_TRAIN_CHECKPOINT, "%s", takt_last_error(ctx));
     FILE *file = fopen(path, "rb+");
     if (EXPECT(file != NULL)) {
@@ -208,7 +208,7 @@ static void refusals(void)
     takt_model_destroy(m);
     m = load("model m(x: i64[batch, 3]) { return x + 1 }\n");
     expect_id(takt_trainer_create(m, NULL, &t), TAKT_E_TRAIN_LOSS);
-    EXPECT(t == NULL);
+    EXPECT_SAME(t, NULL);
     takt_model_destroy(m);
 }
 

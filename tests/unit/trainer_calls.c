@@ -221,7 +221,8 @@ static bool fail_save(act *how, small_training *t, const failure *f)
     const bool is_hit = seen >= f->at;
     check_left(descriptors, unlinks, f);
     char *still = small_training_read(path_of[1], &lengths[1]);
-    EXPECT(lengths[0] == lengths[1] && memcmp(kept, still, lengths[0]) == 0);
+    EXPECT_EQ(lengths[0], lengths[1]);
+    EXPECT_EQ(memcmp(kept, still, lengths[0]), 0);
     const uint64_t steps = takt_trainer_steps(t->trainer);
     EXPECT_OK(t->ctx, load(t));
     const uint64_t found = takt_trainer_steps(t->trainer);

@@ -40,7 +40,7 @@ static void takes_weights(void)
         EXPECT_OK(ctx, takt_trainer_export(t, m[k], false));
         takt_trainer_destroy(t);
     }
-    EXPECT(memcmp(losses[0], losses[1], sizeof losses[0]) == 0);
+    EXPECT_EQ(memcmp(losses[0], losses[1], sizeof losses[0]), 0);
     for (size_t i = 0; i < m[0]->graph->slot_count; i++)
         EXPECT(m[1]->slots[i].storage != NULL &&
                memcmp(takt_tensor_data(&m[0]->slots[i]), takt_tensor_data(&m[1]->slots[i]),

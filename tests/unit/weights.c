@@ -199,7 +199,9 @@ static void conversions(void)
     takt_tensor_view v;
     EXPECT_OK(ctx,
               takt_weights_convert(ctx, at("c-00002-of-00002.safetensors"), at("b.npy"), NULL));
-    EXPECT(takt_npy_load(ctx, at("b.npy"), &v) == TAKT_OK && v.rank == 1 && v.dims[0] == 4);
+    EXPECT_EQ(takt_npy_load(ctx, at("b.npy"), &v), TAKT_OK);
+    EXPECT_EQ(v.rank, 1);
+    EXPECT_EQ(v.dims[0], 4);
     takt_view_free(ctx, &v);
     EXPECT_OK(ctx, takt_weights_convert(ctx, at("b.npy"), at("b.safetensors"), NULL));
     EXPECT_OK(ctx, takt_model_load_weights(n, at(chain[3])));
@@ -301,7 +303,8 @@ static void by_name(void)
     v.dims[0] = 3;
     EXPECT_OK(ctx, takt_model_param_put(m, "w", &v));
     EXPECT_OK(ctx, takt_model_param(m, 0, &p));
-    EXPECT(((const float *)p.value.data)[2] == 3 && p.value.data != (void *)numbers);
+    EXPECT_EQ(((const float *)p.value.data)[2], 3);
+    EXPECT(p.value.data != (void *)numbers);
     digest_of(m, after);
     EXPECT(strcmp(before, after) != 0, "a plan made afterwards has the old weights");
     takt_model_destroy(m);
