@@ -84,15 +84,27 @@ takt_status takt_builder_add_out(takt_builder *b, const takt_view *view)
     return add_view(&b->p, &s->out, &s->out_count, &b->out_capacity, view);
 }
 
-takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
+/* The list of views of a step that a value is added to. */
+typedef struct view_list {
+    takt_view **views;
+    size_t *count, *capacity;
+} view_list;
+
+static takt_status put_value(takt_planner *p, view_list to, takt_id node, size_t *index)
 {
-    takt_step *s = p->step;
-    takt_view *slot = next_view(p, &s->in, s->in_count, &takt_builder_of(p)->in_capacity);
+    takt_view *slot = next_view(p, to.views, *to.count, to.capacity);
     if (slot == NULL)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_planner_view(p, node, slot));
-    *index = s->in_count++;
+    *index = (*to.count)++;
     return TAKT_OK;
+}
+
+takt_status takt_planner_input(takt_planner *p, takt_id node, size_t *index)
+{
+    takt_step *s = p->step;
+    const view_list in = {&s->in, &s->in_count, &takt_builder_of(p)->in_capacity};
+    return put_value(p, in, node, index);
 }
 
 takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
@@ -106,12 +118,8 @@ takt_status takt_planner_inputs(takt_planner *p, const takt_node *n)
 takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
 {
     takt_step *s = p->step;
-    takt_view *slot = next_view(p, &s->out, s->out_count, &takt_builder_of(p)->out_capacity);
-    if (slot == NULL)
-        return TAKT_ERR_MEMORY;
-    TAKT_TRY(takt_planner_view(p, node, slot));
-    *index = s->out_count++;
-    return TAKT_OK;
+    const view_list out = {&s->out, &s->out_count, &takt_builder_of(p)->out_capacity};
+    return put_value(p, out, node, index);
 }
 
 /* The step reads the value in several ways: as itself and as a slice or another view of it, or, if

@@ -4,6 +4,7 @@
  * x, w and y are read and written in lines. Orders are those of pool_f32.h and depthwise_f32.h.
  */
 #include "kernel/cuda/args.h"
+#include "kernel/cuda/fours.h"
 #include "kernel/cuda/lang.h"
 #include "kernel/cuda/math.inc"
 
@@ -90,24 +91,6 @@ DEVICE float average(const takt_cuda_window *a, const spot *s)
 
 /* ---- depthwise, four channels a thread; w is [taps][channels], of one chunk ---- */
 
-DEVICE void load_four(const float *p, float *to)
-{
-    if (((uintptr_t)p & 15) == 0)
-        spread(to, *(const quad *)p);
-    else
-        for (uint32_t j = 0; j < 4; j++)
-            to[j] = p[j];
-}
-
-DEVICE void store_four(float *to, const float *x)
-{
-    if (((uintptr_t)to & 15) == 0)
-        *(quad *)to = quad_of(x);
-    else
-        for (uint32_t j = 0; j < 4; j++)
-            to[j] = x[j];
-}
-
 /* A thread's first tap of x: four channels, at (h, w) before padding is taken away. */
 typedef struct corner {
     const float *image;
@@ -141,8 +124,8 @@ DEVICE void any_taps(const takt_cuda_window *a, const corner *at, const float *w
             const uint32_t h = at->h + r * a->dilation_h, col = at->w + c * a->dilation_w;
             float x[4] = {0.0f, 0.0f, 0.0f, 0.0f}, y[4];
             if (h < a->height && col < a->width)
-                load_four(at->image + (uint64_t)(h * a->width + col) * a->channels, x);
-            load_four(w, y);
+                load_four(x, at->image + (uint64_t)(h * a->width + col) * a->channels);
+            load_four(y, w);
             UNROLL
             for (uint32_t j = 0; j < 4; j++)
                 acc[j] = fmaf(x[j], y[j], acc[j]);
@@ -175,7 +158,7 @@ LATE_KERNEL(takt_cuda_depthwise_f32, takt_cuda_window, TAKT_CUDA_DEPTHWISE_THREA
     for (uint32_t j = 0; j < 4; j++)
         end[j] = channel_end_of(&ARG.end, channel + j);
     if (ARG.end.residual != NULL)
-        load_four(ARG.end.residual + (int64_t)position * ARG.end.residual_row + channel, added);
+        load_four(added, ARG.end.residual + (int64_t)position * ARG.end.residual_row + channel);
     if (is_nine)
         nine(&ARG, &at, w, acc);
     else
@@ -219,7 +202,7 @@ DEVICE void pool_taps(const takt_cuda_window *a, const corner *at, float *y)
             float x[4];
             if (h >= a->height || col >= a->width)
                 continue;
-            load_four(at->image + (uint64_t)(h * a->width + col) * a->channels, x);
+            load_four(x, at->image + (uint64_t)(h * a->width + col) * a->channels);
             UNROLL
             for (uint32_t j = 0; j < 4; j++)
                 y[j] = is_largest ? vf_max(y[j], x[j]) : y[j] + x[j];

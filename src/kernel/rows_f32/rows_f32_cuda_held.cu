@@ -3,30 +3,19 @@
  * With few rows a device has nothing else to do while a row waits, so what counts is the way from
  * the first load to the last store: only the exponentials go through shared memory, for their sum.
  */
+#include "kernel/cuda/fours.h"
 #include "kernel/rows_f32/cuda_block.h"
 
 enum { QUADS = TAKT_CUDA_ROWS_HELD / 4 }; /* of a thread */
 
 /* Four elements from p on; NULL: smaller than any. */
-DEVICE void load_four(float *to, const float *p)
+DEVICE void four_or_none(float *to, const float *p)
 {
     UNROLL
     for (uint32_t j = 0; j < 4; j++)
         to[j] = -INFINITY;
-    if (p != NULL && ((uintptr_t)p & 15) == 0)
-        spread(to, *(const quad *)p);
-    else if (p != NULL)
-        for (uint32_t j = 0; j < 4; j++)
-            to[j] = p[j];
-}
-
-DEVICE void store_four(float *to, const float *y)
-{
-    if (((uintptr_t)to & 15) == 0)
-        *(quad *)to = quad_of(y);
-    else
-        for (uint32_t j = 0; j < 4; j++)
-            to[j] = y[j];
+    if (p != NULL)
+        load_four(to, p);
 }
 
 /* n is a multiple of four. */
@@ -40,7 +29,7 @@ KERNEL(takt_cuda_rows_f32_held, takt_cuda_rows, 1024)
     float y[4 * QUADS], most = -INFINITY;
     UNROLL
     for (uint32_t q = 0; q < QUADS; q++)
-        load_four(y + 4 * q, first + q * step < r.n ? x + first + q * step : NULL);
+        four_or_none(y + 4 * q, first + q * step < r.n ? x + first + q * step : NULL);
     UNROLL
     for (uint32_t j = 0; j < 4 * QUADS; j++)
         most = larger(most, y[j]);
