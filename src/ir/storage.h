@@ -8,7 +8,8 @@
  * or see. */
 size_t takt_storage_room(const takt_storage *storage);
 void takt_storage_reuse(takt_storage *storage, size_t bytes);
-/* Leaves no room that its bytes do not need; they move. Does nothing to storages without room. */
+/* Reallocates the storage to exactly its bytes, which may move. Storages without spare room stay
+ * as they are. */
 TAKT_MUST_USE takt_status takt_storage_trim(takt_storage **storage);
 /* For exact figures. */
 size_t takt_storage_overhead(void);

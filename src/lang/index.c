@@ -213,7 +213,7 @@ static takt_id cut_out(takt_graph *g, takt_id x, const cut *c)
         x = takt_graph_call(g, &takt_op_slice, 1, &x, c->has_step ? 4 : 3, attrs);
     if (c->has_drop)
         x = drop_axes(g, x, c);
-    if (c->gather_axis >= 0) /* in its place, before picks to the left of it disappear */
+    if (c->gather_axis >= 0) /* before picked axes to its left are dropped */
         x = gather(g, x, c, c->gather_axis, 0, c->gather.id);
     for (int axis = TAKT_MAX_RANK - 1; axis >= 0 && x != TAKT_NONE; axis--) {
         const int more = c->gather_axis >= 0 && axis > c->gather_axis

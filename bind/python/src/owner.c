@@ -103,7 +103,8 @@ void owner_release(owner *o)
     } while (one != lead);
 }
 
-/* Merges everything on a path from `x` to `a` with `a`; both lead. Whether there is a path. */
+/* Merges the owners on every path from `x` to `a` into `a`'s group. Both must be leaders of
+ * their groups. True if there is such a path. */
 static bool join(owner *x, owner *a)
 {
     bool found = x == a;

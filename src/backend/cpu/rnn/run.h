@@ -48,7 +48,7 @@ typedef struct takt_rnn_facts {
     /* Bytes into the shared scratch. */
     size_t crew_at, packed_at, ordered_at, state_at[2], cell_at, update_at, reset_at, bias_at,
         peephole_at;
-    /* And into a worker's own, which begins with what the product's kernel needs. */
+    /* Bytes into a worker's scratch, behind what the product's kernel needs. */
     size_t result_at, x_at, y_at, keep_at;
 } takt_rnn_facts;
 
