@@ -121,7 +121,7 @@ for verb in (("compile", MLP), ("batch", ONE), ("extract", MLP, "--to", "dense_0
     fails(2, *verb, "-o", path("m.foo"), says=["names no format of models", ".taktp", ".onnx"])
     succeeds(*verb, "-o", path("m.onnx"))
     succeeds("run", path("m.onnx"), "--quiet")
-expect("write the model to F: .taktp" in succeeds("compile", "--help"), "its own help")
+expect("write the model: .taktp" in succeeds("compile", "--help"), "its own help")
 
 # Wording.
 expect("plan of one: 1 step, " in succeeds("plan", ONE), "one step")

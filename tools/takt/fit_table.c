@@ -222,12 +222,20 @@ static void print_name(const table *t, span cell, size_t width)
     put(after(cell, all - (width - mark - head)));
 }
 
+static size_t word_bytes(span text)
+{
+    size_t bytes = 0;
+    while (bytes < text.bytes && text.at[bytes] != ' ' && text.at[bytes] != '\n')
+        bytes++;
+    return bytes;
+}
+
 void screen_prose(span cell, size_t width, size_t indent)
 {
     size_t used = 0;
     while (cell.bytes > 0) {
-        const char *blank = memchr(cell.at, ' ', cell.bytes);
-        const span word = {cell.at, blank != NULL ? (size_t)(blank - cell.at) : cell.bytes};
+        const span word = {cell.at, word_bytes(cell)};
+        const size_t blank = word.bytes < cell.bytes;
         const size_t length = characters(word);
         if (used > 0 && used + 1 + length > width) {
             printf("\n");
@@ -237,8 +245,8 @@ void screen_prose(span cell, size_t width, size_t indent)
         printf("%s", used > 0 ? " " : "");
         put(word);
         used += length + (used > 0);
-        cell.at += word.bytes + (blank != NULL);
-        cell.bytes -= word.bytes + (blank != NULL);
+        cell.at += word.bytes + blank;
+        cell.bytes -= word.bytes + blank;
     }
 }
 

@@ -5,12 +5,21 @@
 #include "screen.h"
 
 static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows,\n"
-                            "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted\n";
+                            "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted";
+
+/* Text is read well up to here, and pipes have no width of their own. */
+enum { WIDEST = 100, IN_PIPES = 80 };
+
+static size_t page_width(void)
+{
+    const size_t room = screen_room();
+    return room == SIZE_MAX ? IN_PIPES : room < WIDEST ? room : WIDEST;
+}
 
 /* To the right of the existing text, `indent` wide; wrapped below itself at the end of a line. */
 static void prose(span text, size_t indent)
 {
-    const size_t room = screen_room();
+    const size_t room = page_width();
     screen_prose(text, room > indent + 20 ? room - indent : SIZE_MAX, indent);
     printf("\n");
 }
@@ -20,14 +29,40 @@ static void summary(const char *text, size_t indent)
     prose((span){text, strlen(text)}, indent);
 }
 
-/* Lines, each of which may be too long for the screen. */
-static void lines(const char *text)
+/* Paragraphs, with an empty line between them. Where their own lines end does not matter. */
+static void paragraphs(const char *text)
 {
-    while (*text != '\0') {
-        const size_t length = strcspn(text, "\n");
-        prose((span){text, length}, 0);
-        text += length + (text[length] == '\n');
+    for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
+        prose((span){text, (size_t)(end - text)}, 0);
+        printf("\n");
     }
+    summary(text, 0);
+}
+
+/* Bytes up to the next blank that a shell takes for one. */
+static size_t argument_length(const char *text)
+{
+    bool is_quoted = false;
+    size_t i = 0;
+    for (; text[i] != '\0' && (text[i] != ' ' || is_quoted); i++)
+        is_quoted ^= text[i] == '"';
+    return i;
+}
+
+/* A command to copy: lines that go on end in a backslash. */
+static void example(const char *text)
+{
+    const size_t room = page_width();
+    size_t used = (size_t)printf("\nexample:");
+    while (*text != '\0') {
+        const size_t length = argument_length(text);
+        const bool is_last = text[length] == '\0';
+        if (used + 1 + length + (is_last ? 0 : 2) > room && used > 8)
+            used = (size_t)printf(" \\\n        ") - 3;
+        used += (size_t)printf(" %.*s", (int)length, text);
+        text += length + !is_last;
+    }
+    printf("\n");
 }
 
 static void print_flag(tool_flag_id id)
@@ -38,7 +73,7 @@ static void print_flag(tool_flag_id id)
         snprintf(letter, sizeof letter, "-%c, ", f->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->argument[0] != '\0' ? " " : "",
              f->argument);
-    printf("  %-26s ", left);
+    printf("  %-26s%s", left, strlen(left) > 26 ? "\n                             " : " ");
     summary(f->summary, 29);
 }
 
@@ -99,12 +134,12 @@ void tool_help_verb(const takt_verb *v, bool all_flags)
     char name[64], title[256];
     tool_typed(v, name, sizeof name);
     snprintf(title, sizeof title, "takt %s - %s", name, v->summary);
-    lines(title);
+    paragraphs(title);
     printf("\nusage: takt %s [flags]%s%s\n", name, v->arguments[0] != '\0' ? " " : "",
            v->arguments);
     if (v->about != NULL) {
         printf("\n");
-        lines(v->about);
+        paragraphs(v->about);
     }
     if (v->often != NULL && !all_flags) {
         often(v, name);
@@ -113,7 +148,7 @@ void tool_help_verb(const takt_verb *v, bool all_flags)
         all_of(v->flags);
         flags_of(tool_common_flags);
     }
-    printf("\nexample: %s\n", v->example);
+    example(v->example);
 }
 
 static const char *const headings[] = {
@@ -124,9 +159,12 @@ static const char *const headings[] = {
 
 static void begin_overview(void)
 {
-    printf("takt %s - a neural-network engine: models in, plans out, the same bits\n\n"
-           "usage: takt VERB [flags] [arguments]\n\n",
-           takt_version());
+    char title[128];
+    snprintf(title, sizeof title,
+             "takt %s - a neural-network engine: models in, plans out, the same bits",
+             takt_version());
+    summary(title, 0);
+    printf("\nusage: takt VERB [flags] [arguments]\n\n");
 }
 
 static void print_verb(const takt_verb *v)
@@ -172,8 +210,8 @@ void tool_help_overview(void)
         printf("  %-18s ", "also");
         summary(others, 21);
     }
-    printf("`takt help all` lists every verb; `takt VERB --help` shows a verb's flags.\n");
-    lines(exits);
+    summary("`takt help all` lists every verb; `takt VERB --help` shows a verb's flags.", 0);
+    paragraphs(exits);
 }
 
 void tool_help_all(void)
@@ -187,9 +225,9 @@ void tool_help_all(void)
         }
         printf("\n");
     }
-    printf("`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
-           "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).\n");
-    lines(exits);
+    paragraphs("`takt VERB --help` shows a verb's flags. Every flag can also be given in the\n"
+               "environment (--memory-limit as TAKT_MEMORY_LIMIT) or in a file (--config).");
+    paragraphs(exits);
 }
 
 static void member(const char *key, const char *value, const char *before)
@@ -266,7 +304,7 @@ bool tool_help_group(const char *group)
     }
     if (found) {
         printf("\n`takt %s WORD --help` shows the flags of one.\n", group);
-        lines(exits);
+        paragraphs(exits);
     }
     return found;
 }
@@ -346,4 +384,5 @@ void tool_help_man(void)
         "sets are looked for by name. TAKT_PROGRESS is the number of seconds after which a "
         "terminal shows a bar (1).\n.SH EXIT STATUS\n");
     roff(exits);
+    printf("\n");
 }

@@ -119,10 +119,10 @@ const takt_verb takt_verb_benchmark_run = {
         "--lengths 1-512 sends requests of different sizes to one session, 1000 of them or\n"
         "--iterations, and reports how much of their time went into re-sizing.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
-    .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREAD_LIST,
-                                    TAKT_F_BATCH_SIZES, TAKT_F_BACKEND, TAKT_F_LEVEL, TAKT_F_TYPE,
-                                    TAKT_F_SCENARIO, TAKT_F_DURATION, TAKT_F_WARMUP, TAKT_F_FORMAT,
-                                    TAKT_F_FILE, TAKT_FLAG_IDS},
+    .often =
+        (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND,
+                               TAKT_F_LEVEL, TAKT_F_TYPE, TAKT_F_SCENARIO, TAKT_F_DURATION,
+                               TAKT_F_WARMUP, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
     .flags =
         {TAKT_F_MODEL,        TAKT_F_SELECT,       TAKT_F_WEIGHTS,        TAKT_F_ALLOW_LINKS,
          TAKT_F_DENSE_LIMIT,  TAKT_F_INPUT,        TAKT_F_SHAPE,          TAKT_F_DIM,

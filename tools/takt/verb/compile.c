@@ -148,6 +148,9 @@ const takt_verb takt_verb_compile = {
         "--precision f16 or bf16 writes weights in half the bytes and reports the error against\n"
         "f32 on random inputs.",
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
+    .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_EMIT, TAKT_F_PRECISION,
+                                    TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_SELECT,
+                                    TAKT_F_STATE_AUTO, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_MODEL_FILE, TAKT_F_EMIT,
               TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_PRECISION, TAKT_F_ALLOW_LINKS,
               TAKT_F_DENSE_LIMIT, TAKT_F_STATE_AUTO, TAKT_FLAG_IDS},

@@ -213,6 +213,9 @@ const takt_verb takt_verb_convert = {
              "matrices, --shard-size cuts them into parts. Soufflé's plain Datalog (.dl) becomes\n"
              "rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
+    .often =
+        (const tool_flag_id[]){TAKT_F_CONVERTED, TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SHAPE,
+                               TAKT_F_OUTTYPE, TAKT_F_SHARD_SIZE, TAKT_F_SELECT, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,
               TAKT_F_DENSE_LIMIT, TAKT_FLAG_IDS},

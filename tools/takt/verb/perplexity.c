@@ -300,6 +300,10 @@ const takt_verb takt_verb_perplexity = {
              "--kl-divergence tells how far its probabilities are from those of a reference: a\n"
              "model, or a file that --kl-divergence-base or llama.cpp wrote, which has the text.",
     .example = "takt perplexity tests/corpus/gguf/tiny.gguf -p \"a b a b\" -c 8",
+    .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_CONTEXT,
+                                    TAKT_F_KL_DIVERGENCE, TAKT_F_KL_DIVERGENCE_BASE,
+                                    TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K, TAKT_F_CACHE_TYPE_V,
+                                    TAKT_F_THREADS, TAKT_FLAG_IDS},
     .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_TEXT_BATCH, TAKT_F_TEXT_UBATCH, TAKT_F_THREADS_BATCH, TAKT_F_KL_DIVERGENCE,
               TAKT_F_KL_DIVERGENCE_BASE, TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K,

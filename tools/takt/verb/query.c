@@ -79,6 +79,9 @@ const takt_verb takt_verb_query = {
              "\"ancestor(ann, x)\". Without variables the answer is true or false. Without a\n"
              "question: the relations, rules and constraints that there are.",
     .example = "takt query examples/family.takt \"ancestor(ann, x)\" --limit 3",
+    .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_LIMIT, TAKT_F_ANSWER_FORMAT,
+                                    TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_RANDOM,
+                                    TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_FLAG_IDS},
     .flags = {TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_RANDOM, TAKT_F_LIMIT,
               TAKT_F_ANSWER_FORMAT, TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_ISA, TAKT_F_MEMORY_LIMIT,
