@@ -19,12 +19,13 @@ typedef struct operands {
 /* Offsets into a few lines, in the order of taps or in any. */
 static void place(takt_check *c, takt_conv_f32 *d, int where, operands *o)
 {
+    d->ld = d->ld == 0 ? d->channels : d->ld;
     const size_t reach = d->k + check_below(c, 9);
     const size_t panels = (d->channels + TAKT_CONV_PANEL - 1) / TAKT_CONV_PANEL;
     o->in = (d->lines - 1) * d->line + (d->columns - 1) * d->step + reach;
     o->in += d->has_room ? TAKT_CONV_ROOM : 0;
     o->weights = panels * TAKT_CONV_PANEL * d->k;
-    o->out = d->lines * d->columns * d->channels;
+    o->out = (d->lines * d->columns - 1) * d->ld + d->channels;
     o->x = check_place(c, X, o->in * sizeof *o->x, where);
     o->w = check_place(c, W, o->weights * sizeof *o->w, where);
     o->bias = check_place(c, BIAS, d->channels * sizeof *o->bias, where);
@@ -88,7 +89,7 @@ static void bench(takt_check *c, const char *name, takt_conv_f32 d)
     check_fill_f32(c, o.w, o.weights, CHECK_PLAIN);
     d.limit = INFINITY;
     d.y = check_place(c, Y, o.out * sizeof *d.y, CHECK_AT_START);
-    CHECK_BENCH(c, name, 0, 2.0 * (double)d.k * (double)o.out,
+    CHECK_BENCH(c, name, 0, 2.0 * (double)d.k * (double)(d.lines * d.columns * d.channels),
                 takt_kernel_as_conv_f32(c->kernel)(&d));
 }
 
@@ -107,6 +108,24 @@ static void thin(takt_check *c, const takt_kernel *reference)
                                 .step = 1,
                                 .has_room = round % 3 > 0,
                                 .adds = round % 2 == 0},
+                round);
+}
+
+/* Channels of one of some groups: others lie between those of two outputs. */
+static void groups(takt_check *c, const takt_kernel *reference)
+{
+    int round = 0;
+    for (size_t n = 1; n <= TAKT_CONV_PANEL; n++)
+        for (size_t columns = 1; columns <= 33; columns += 1 + check_below(c, 4), round++)
+            one(c, reference,
+                (takt_conv_f32){.lines = 1 + check_below(c, 3),
+                                .columns = columns,
+                                .channels = n,
+                                .ld = n + 1 + check_below(c, 40),
+                                .k = 1 + check_below(c, 90),
+                                .line = check_below(c, 70),
+                                .step = round % 4 == 0 ? 1 : n * (1 + check_below(c, 2)),
+                                .adds = round % 3 == 0},
                 round);
 }
 
@@ -135,6 +154,7 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
                             .adds = true},
             round++);
     thin(c, reference);
+    groups(c, reference);
     c->digest = digest;
     bench(c, "6 of 400",
           (takt_conv_f32){.lines = 12,
@@ -150,4 +170,7 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 2});
     bench(c, "16 of 200",
           (takt_conv_f32){.lines = 14, .columns = 14, .channels = 16, .k = 200, .step = 8});
+    bench(c, "16 of 144",
+          (takt_conv_f32){
+              .lines = 14, .columns = 14, .channels = 16, .ld = 64, .k = 144, .step = 16});
 }

@@ -13,7 +13,7 @@
  *   alignment  none beyond that of float
  *   reads      exactly the elements of x that are summed, w, at, bias; up to TAKT_CONV_ROOM floats
  *              behind them if `has_room`
- *   writes     exactly y[lines][columns][channels]
+ *   writes     exactly y[lines][columns][channels], outputs `ld` floats apart
  *   aliasing   y overlaps no operand
  */
 #ifndef TAKT_KERNEL_CONV_F32_H
@@ -29,6 +29,7 @@ enum { TAKT_CONV_PANEL = 16, TAKT_CONV_ROOM = 15 };
 
 typedef struct takt_conv_f32 {
     size_t lines, columns, channels; /* of y */
+    size_t ld;                       /* floats of y from one output to the next */
     size_t k;
     const size_t *at;  /* [k] floats from the first that an output reads */
     size_t line, step; /* floats of x from one line and from one output to the next */

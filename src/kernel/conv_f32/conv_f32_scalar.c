@@ -19,8 +19,7 @@ static void run(const takt_conv_f32 *c)
     for (size_t l = 0; l < c->lines; l++)
         for (size_t q = 0; q < c->columns; q++)
             for (size_t o = 0; o < c->channels; o++)
-                one(c, c->x + l * c->line + q * c->step, o,
-                    c->y + (l * c->columns + q) * c->channels);
+                one(c, c->x + l * c->line + q * c->step, o, c->y + (l * c->columns + q) * c->ld);
 }
 
 static const takt_conv_f32_info info = {TAKT_CONV_PANEL, true};

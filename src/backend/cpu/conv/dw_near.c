@@ -112,7 +112,8 @@ static void add_sample(const takt_step *s, const takt_task *t, size_t n, const s
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    takt_conv_f32 part = {.lines = 1, .channels = c->cout, .step = 1, .y = sums, .adds = n > 0};
+    takt_conv_f32 part = {
+        .lines = 1, .channels = c->cout, .ld = c->cout, .step = 1, .y = sums, .adds = n > 0};
     const float *x = (const float *)takt_view_data(t, &s->in[0]) + n * c->x_sample;
     const float *dy = (const float *)takt_view_data(t, &s->in[1]) + n * c->y_sample;
     if (f->is_copied) {

@@ -9,12 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "backend/cpu/conv/end.h"
-#include "backend/cpu/conv/finish.h"
+#include "backend/cpu/conv/near_lines.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/transpose.h"
-#include "kernel/conv_f32/conv_f32.h"
 
 enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
@@ -31,20 +29,19 @@ enum {
 
 typedef struct facts {
     takt_conv_shape shape;
-    takt_conv_end end;
-    takt_conv_f32_fn *run;
-    const size_t *at;       /* offset of each element of a patch, in floats */
-    size_t w;               /* index into step->in */
-    bool is_packed;         /* the weights are, before a run */
-    size_t packed_at;       /* else, in shared scratch */
-    bool is_planar;         /* x has channels first */
-    bool is_copied;         /* lines of x to scratch, with padding */
-    bool is_transposed;     /* x has channels last, and its copy has them first */
-    size_t pitch;           /* floats from such a line, or from one of x, to the next */
-    size_t channel;         /* from one channel to the next */
-    size_t position;        /* from one position of a line to the next */
-    size_t lines;           /* of outputs of a block */
-    size_t copy, registers; /* offsets in a worker's scratch */
+    takt_near_lines near;
+    const size_t *at;   /* offset of each element of a patch, in floats */
+    size_t w;           /* index into step->in */
+    bool is_packed;     /* the weights are, before a run */
+    size_t packed_at;   /* else, in shared scratch */
+    bool is_planar;     /* x has channels first */
+    bool is_copied;     /* lines of x to scratch, with padding */
+    bool is_transposed; /* x has channels last, and its copy has them first */
+    size_t pitch;       /* floats from such a line, or from one of x, to the next */
+    size_t channel;     /* from one channel to the next */
+    size_t position;    /* from one position of a line to the next */
+    size_t lines;       /* of outputs of a block */
+    size_t copy;        /* offset in a worker's scratch */
 } facts;
 
 /* The last tap of an axis, in steps of x. */
@@ -195,54 +192,6 @@ static const float *inputs(const facts *f, const float *sample, size_t line, siz
     return copy;
 }
 
-/* The sums of a chunk of k after the other, and what follows them with the last. */
-static void sum_chunks(const facts *f, const takt_conv_f32 *c)
-{
-    for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {
-        takt_conv_f32 part = *c;
-        part.k = c->k - i < TAKT_GEMM_CHUNK ? c->k - i : TAKT_GEMM_CHUNK;
-        part.at += i;
-        part.w += i * TAKT_CONV_PANEL; /* one panel */
-        part.adds = i > 0;
-        if (i + TAKT_GEMM_CHUNK < c->k) {
-            part.bias = NULL;
-            part.relu = part.clips = false;
-        }
-        f->run(&part);
-    }
-}
-
-/* `c` has all but y and what follows the sums: from line `row` of all samples. */
-static void compute(const takt_step *s, const takt_task *t, takt_conv_f32 *c, size_t row)
-{
-    const facts *f = s->data;
-    const takt_conv_shape *o = &f->shape;
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + f->registers,
-                                       .row = row * o->out[2]}};
-    takt_epilogue_f32 e;
-    const bool ends = takt_conv_end_for(&ending, &e);
-    const bool clips = takt_conv_end_clips(&f->end);
-    const bool is_known =
-        f->end.epilogue.residual < 0 && (clips || takt_conv_end_is_simple(&f->end));
-    c->bias = is_known && ends ? e.bias : NULL;
-    c->relu = is_known && f->end.epilogue.act == TAKT_GEMM_ACT_RELU;
-    c->clips = clips;
-    c->lo = f->end.lo;
-    c->limit = clips ? f->end.hi : f->end.limit;
-    c->y = (float *)takt_view_data(t, &s->out[0]) + row * o->out[2] * o->cout;
-    sum_chunks(f, c);
-    const takt_conv_block block = {
-        .y = c->y, .ld = o->cout, .rows = c->lines * o->out[2], .columns = o->cout};
-    if (ends && !is_known)
-        takt_conv_finish(&e, &block);
-    else if (ends && e.tail != NULL)
-        e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
-}
-
 static float *packed(const facts *f, const takt_task *t)
 {
     return (float *)(void *)((char *)t->scratch + f->packed_at);
@@ -256,6 +205,7 @@ static void run(const takt_step *s, const takt_task *t)
     float *copy = (float *)(void *)((char *)t->scratch_own + f->copy);
     takt_conv_f32 c = {.columns = o->out[2],
                        .channels = o->cout,
+                       .ld = o->cout,
                        .k = o->k,
                        .at = f->at,
                        .line = o->stride[1] * f->pitch,
@@ -272,7 +222,7 @@ static void run(const takt_step *s, const takt_task *t)
         c.lines = end - row < left ? end - row : left;
         c.lines = c.lines < f->lines ? c.lines : f->lines;
         c.x = inputs(f, x + row / o->out[1] * o->x_sample, line, c.lines, copy);
-        compute(s, t, &c, row);
+        takt_near_lines_run(&f->near, s, t, &c, row * o->out[2], 0);
     }
 }
 
@@ -355,8 +305,9 @@ static void set_scratch(takt_planner *p, facts *f)
 {
     const size_t room = f->is_transposed ? TAKT_CONV_ROOM : 0;
     const size_t copied = f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch + room : 0;
-    f->registers = takt_cpu_aligned(copied * sizeof(float));
-    p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
+    f->near.registers = takt_cpu_aligned(copied * sizeof(float));
+    p->step->scratch_each =
+        f->near.registers + takt_cpu_aligned(takt_conv_end_scratch(&f->near.end));
 }
 
 takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
@@ -370,14 +321,14 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     else if (takt_conv_is_pointwise(&f->shape))
         f->shape.k_row = f->shape.k; /* rows of x, as the product reads them */
     p->step->kernel = NULL;          /* instead of the product's */
-    f->run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
+    f->near.run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
     const takt_conv_shape *s = &f->shape;
     f->is_planar = planes != TAKT_NONE;
     choose_lines(f);
     TAKT_TRY(set_taps(p, f));
     const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
     TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
-    TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->end));
+    TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->near.end));
     p->step->data = f;
     p->step->run = run;
     p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[1]);

@@ -1,10 +1,11 @@
 /* conv.c - convolution as a product: which kernel, how the weights are packed, and how the work is
  * cut. conv/product.c is one task of it; conv/bf16_image.c does without patches, conv/near.c with
- * few channels.
+ * few channels, conv/groups.c with few in each group.
  */
 #include "op/util/conv.h"
 #include "backend/cpu/conv/bf16_image.h"
 #include "backend/cpu/conv/generic.h"
+#include "backend/cpu/conv/groups.h"
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/product.h"
@@ -346,6 +347,8 @@ static takt_status compile(takt_planner *p)
     f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
         return takt_conv_near_compile(p, TAKT_NONE);
+    if (is_plain(p, f) && !f->is_direct && takt_conv_groups_fits(p, &f->shape))
+        return takt_conv_groups_compile(p);
     find_frames(f);
     f->shape.k_row = f->is_direct || takt_conv_has_one_tap(&f->shape) ? f->shape.k : f->shape.k_row;
     f->grain = info->rows;

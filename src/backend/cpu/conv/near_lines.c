@@ -1,0 +1,51 @@
+/* near_lines.c - some lines of outputs by the kernel that reads its inputs in place. */
+#include "backend/cpu/conv/near_lines.h"
+
+#include "backend/cpu/conv/finish.h"
+
+/* The sums of a chunk of k after the other, and what follows them with the last. */
+static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
+{
+    for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {
+        takt_conv_f32 part = *c;
+        part.k = c->k - i < TAKT_GEMM_CHUNK ? c->k - i : TAKT_GEMM_CHUNK;
+        part.at += i;
+        part.w += i * TAKT_CONV_PANEL; /* one panel */
+        part.adds = i > 0;
+        if (i + TAKT_GEMM_CHUNK < c->k) {
+            part.bias = NULL;
+            part.relu = part.clips = false;
+        }
+        run(&part);
+    }
+}
+
+void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
+                         takt_conv_f32 *c, size_t row, size_t column)
+{
+    takt_conv_ending ending = {.end = &l->end,
+                               .run = {.epilogue = &l->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + l->registers,
+                                       .row = row,
+                                       .column = column}};
+    takt_epilogue_f32 e;
+    const bool ends = takt_conv_end_for(&ending, &e);
+    const bool clips = takt_conv_end_clips(&l->end);
+    const bool is_known =
+        l->end.epilogue.residual < 0 && (clips || takt_conv_end_is_simple(&l->end));
+    c->bias = is_known && ends ? e.bias : NULL;
+    c->relu = is_known && l->end.epilogue.act == TAKT_GEMM_ACT_RELU;
+    c->clips = clips;
+    c->lo = l->end.lo;
+    c->limit = clips ? l->end.hi : l->end.limit;
+    c->y = (float *)takt_view_data(t, &s->out[0]) + row * c->ld + column;
+    sum_chunks(l->run, c);
+    const takt_conv_block block = {
+        .y = c->y, .ld = c->ld, .rows = c->lines * c->columns, .columns = c->channels};
+    if (ends && !is_known)
+        takt_conv_finish(&e, &block);
+    else if (ends && e.tail != NULL)
+        e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
+}

@@ -1,0 +1,19 @@
+/* near_lines.h - some lines of outputs by the kernel that reads its inputs in place. */
+#ifndef TAKT_BACKEND_CPU_CONV_NEAR_LINES_H
+#define TAKT_BACKEND_CPU_CONV_NEAR_LINES_H
+
+#include "backend/cpu/conv/end.h"
+#include "kernel/conv_f32/conv_f32.h"
+
+typedef struct takt_near_lines {
+    takt_conv_f32_fn *run;
+    takt_conv_end end;
+    size_t registers; /* offset in a worker's scratch */
+} takt_near_lines;
+
+/* `c` has all but y and what follows the sums: of position `row` of all outputs and of channel
+ * `column` on. Chunks of k follow each other if the channels fill one panel. */
+void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
+                         takt_conv_f32 *c, size_t row, size_t column);
+
+#endif

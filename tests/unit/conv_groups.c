@@ -1,0 +1,39 @@
+/* conv_groups.c - convolutions of groups with few channels have the bits of the reference. */
+#include "test.h"
+
+#include "util/conv_case.h"
+
+/* Groups of few channels: of each number of them, k of a chunk and of more, tails and ends. */
+static void few_channels(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[1, 14, 14, 64]) { return conv(x, 64, 3, groups=4, layout=nhwc, act=relu) "
+         "}",
+         400, true},
+        {"model m(x: f32[2, 15, 13, 32]) { return conv(x, 32, 3, stride=2, pad=1, groups=4, "
+         "layout=nhwc) }",
+         400, true},
+        {"model m(x: f32[1, 20, 9, 10]) { return conv(x, 20, 3, pad=1, groups=5) |> sigmoid() }",
+         400, true},
+        {"model m(x: f32[1, 12, 9, 8], r: f32[1, 9, 9, 8]) { return relu(conv(x, 9, 3, groups=3) + r) "
+         "}",
+         400, true},
+        {"model m(x: f32[1, 9, 11, 62]) { return min(relu(conv(x, 26, [5, 3], groups=2, pad=2, "
+         "dilation=[1, 2], layout=nhwc)), 0.1) }",
+         900, true},
+        {"model m(x: f32[1, 7, 30, 128]) { return conv(x, 32, 3, groups=2, layout=nhwc) }", 900,
+         true},
+        {"model m(x: f32[2, 6, 8, 7]) { return min(max(conv(x, 12, 3, groups=6, bias=false), "
+         "-0.05), 0.1) }",
+         300, true},
+        {"model m(x: f32[70, 6, 30]) { return conv(x, 9, 5, groups=3) * 2 }", 300, true},
+        {"model m(x: f32[1, 4, 2, 6]) { return conv(x, 8, 3, groups=2, pad=9) }", 300, true},
+        /* weights that are an input */
+        {"model m(x: f32[2, 9, 8, 12], w: f32[15, 3, 3, 4]) { return op.conv(x, w, groups=3, "
+         "layout=nhwc, pad=[1, 1, 1, 1]) }",
+         300, false},
+    };
+    CONV_CASES(cases);
+}
+
+TEST_MAIN(few_channels)
