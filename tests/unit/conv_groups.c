@@ -15,8 +15,8 @@ static void few_channels(void)
          400, true},
         {"model m(x: f32[1, 20, 9, 10]) { return conv(x, 20, 3, pad=1, groups=5) |> sigmoid() }",
          400, true},
-        {"model m(x: f32[1, 12, 9, 8], r: f32[1, 9, 9, 8]) { return relu(conv(x, 9, 3, groups=3) + r) "
-         "}",
+        {"model m(x: f32[1, 12, 9, 8], r: f32[1, 9, 9, 8]) { return relu(conv(x, 9, 3, groups=3) "
+         "+ r) }",
          400, true},
         {"model m(x: f32[1, 9, 11, 62]) { return min(relu(conv(x, 26, [5, 3], groups=2, pad=2, "
          "dilation=[1, 2], layout=nhwc)), 0.1) }",
