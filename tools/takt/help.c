@@ -132,6 +132,7 @@ static void often(const takt_verb *v, const char *name)
 void tool_help_verb(const takt_verb *v, bool all_flags)
 {
     char name[64], title[256];
+    tool_colours("never"); /* a help text may begin a line with "differs" */
     tool_typed(v, name, sizeof name);
     snprintf(title, sizeof title, "takt %s - %s", name, v->summary);
     paragraphs(title);
