@@ -1,6 +1,7 @@
 """shrink.py - smaller models: the commands of docs/shrinking.md, real models, exit codes."""
 import os
 import re
+import shutil
 import struct
 import subprocess
 import zipfile
@@ -182,6 +183,11 @@ fails(1, "distill", "examples/spirals.takt", "--teacher", "examples/mlp.takt", "
 # ---- what cannot be done ----
 
 fails(1, "quantize", "examples/spirals.takt", says=["TAKT7501", "needs data"])
+fails(2, "quantize", "examples/spirals.takt", "--calib", "irs", says=["TAKT7005", "mean iris?"])
+os.makedirs(path("named/data/toy"), exist_ok=True)
+shutil.copy(os.path.join(ROOT, "examples/spirals.csv"), path("named/data/toy/iris.csv"))
+succeeds("quantize", "examples/spirals.takt", "--calib", "iris", "--size-first",
+         env={**CLEAN, "TAKT_DATA": path("named")})
 fails(2, "quantize", *SPIRALS, "--keep", "(", says=["--keep"])
 fails(2, "quantize", *SPIRALS, "--type", "int3", says=["int3", "w4a8", "Q2_K"])
 fails(1, "quantize", *SPIRALS, "--keep", "dense", "--size-first", "-o", path("no.taktp"),

@@ -38,9 +38,13 @@ def bar():
     """Loss, metric, samples a second, wait and time left; it is wiped before a line is printed."""
     text = on_terminal(110)
     found = re.findall(r"\r(epoch \d/2 \[[= ]{24}\] loss [\d.]+  accuracy [\d.]+  \d+ samples/s  "
-                       r"\d+ % waiting  \S+ \S+ left) \x1b\[K", text)
+                       r"\d+ % waiting  \S+ \S+ left)\x1b\[K", text)
     expect(len(found) >= 1, text)
     expect("\r\x1b[Kepoch 1: loss" in text and "\r\x1b[Kepoch 2: loss" in text, text)
+    for columns in (40, 60, 80, 100):
+        lines = re.findall(r"\r(epoch [^\r\n\x1b]*)\x1b\[K", on_terminal(columns))
+        expect(lines and all(len(line) < columns and "left" in line for line in lines),
+               f"{columns} columns: {lines}")
     plain = succeeds(*FLAGS)
     expect("\x1b" not in plain and "\r" not in plain and "left" not in plain, plain)
 

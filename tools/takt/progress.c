@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "measure.h"
@@ -42,6 +43,29 @@ void tool_progress_bar(uint64_t done, uint64_t total, char cells[static TOOL_BAR
     cells[TOOL_BAR] = '\0';
 }
 
+static size_t columns(void)
+{
+    struct winsize size;
+    const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return is_known ? size.ws_col : 80;
+}
+
+void tool_progress_show(const tool_progress_piece *pieces, size_t count)
+{
+    char line[512];
+    const size_t room = columns() < sizeof line ? columns() : sizeof line;
+    for (int most = 9; most >= 0; most--) {
+        size_t used = 0;
+        line[0] = '\0';
+        for (size_t i = 0; i < count; i++)
+            if (pieces[i].spare <= most && used < sizeof line)
+                used += (size_t)snprintf(line + used, sizeof line - used, "%s", pieces[i].text);
+        if (used < room)
+            break;
+    }
+    dprintf(STDERR_FILENO, "\r%.*s\x1b[K", (int)room - 1, line);
+}
+
 tool_progress tool_progress_begin(const takt_tool *t, const char *what, const char *unit,
                                   uint64_t total)
 {
@@ -71,9 +95,13 @@ void tool_progress_at(tool_progress *p, uint64_t done)
     const double speed = (double)done * 1e9 / (double)passed;
     if (p->unit[0] != '\0')
         snprintf(rate, sizeof rate, "  %.*f %s/s", speed < 100 ? 1 : 0, speed, p->unit);
-    dprintf(STDERR_FILENO, "\r%s [%s] %3.0f %%%s  %.0f s left\x1b[K", p->what, cells,
-            100 * (double)done / (double)p->total, rate,
-            (double)(p->total - done) * (double)passed / (double)done * 1e-9);
+    char chart[TOOL_BAR + 4], part[16], rest[32];
+    snprintf(chart, sizeof chart, " [%s]", cells);
+    snprintf(part, sizeof part, " %3.0f %%", 100 * (double)done / (double)p->total);
+    snprintf(rest, sizeof rest, "  %.0f s left",
+             (double)(p->total - done) * (double)passed / (double)done * 1e-9);
+    tool_progress_show(
+        (const tool_progress_piece[]){{p->what, 0}, {chart, 1}, {part, 0}, {rate, 2}, {rest, 0}}, 5);
 }
 
 void tool_progress_end(tool_progress *p)

@@ -26,4 +26,13 @@ void tool_progress_bar(uint64_t done, uint64_t total, char cells[static TOOL_BAR
 bool tool_progress_wanted(const takt_tool *t);
 void tool_progress_wipe(const takt_tool *t);
 
+/* One line on standard error, in place of the last one. On a narrow screen pieces are left out,
+ * those with the highest `spare` first; 0: never. A line that wraps could not be wiped away. */
+typedef struct tool_progress_piece {
+    const char *text;
+    int spare;
+} tool_progress_piece;
+
+void tool_progress_show(const tool_progress_piece *pieces, size_t count);
+
 #endif

@@ -15,14 +15,14 @@ bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t
                                  .limit = limit,
                                  .label = tool_text_of(t, TAKT_F_LABEL),
                                  .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
+    char found[TOOL_DATA_PATH];
     *data = NULL;
     if (path == NULL)
         return true;
-    if (!tool_real(t, TAKT_F_SCALE, 1e-30, 1e30, &options.scale)) {
-        *code = TAKT_EXIT_USAGE;
+    *code = TAKT_EXIT_USAGE;
+    if (!tool_real(t, TAKT_F_SCALE, 1e-30, 1e30, &options.scale) || !tool_data_find(t, path, found))
         return false;
-    }
-    *code = tool_finish(t, takt_data_open(t->ctx, path, &options, data));
+    *code = tool_finish(t, takt_data_open(t->ctx, found, &options, data));
     return *code == TAKT_EXIT_OK;
 }
 

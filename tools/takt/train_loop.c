@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "progress.h"
 #include "signals.h"
@@ -84,16 +83,25 @@ static void bar(const tool_training *g, const tally *sum, uint64_t done)
     tool_progress_bar(done, g->steps_per_epoch, cells);
     const double passed = at - sum->started;
     const uint64_t left = g->steps - takt_trainer_steps(g->trainer);
-    char metric[32] = "";
+    char epoch[48], chart[TOOL_BAR + 4], loss[32], metric[32] = "", rate[48], wait[32], rest[32];
+    snprintf(epoch, sizeof epoch, "epoch %llu/%llu", (unsigned long long)g->epoch + 1,
+             (unsigned long long)g->epochs);
+    snprintf(chart, sizeof chart, " [%s]", cells);
+    snprintf(loss, sizeof loss, " loss %.4f", sum->count > 0 ? sum->loss / sum->count : 0);
     if (sum->hits >= 0 && sum->count > 0)
         snprintf(metric, sizeof metric, "  accuracy %.4f", sum->hits / sum->count);
-    dprintf(STDERR_FILENO,
-            "\repoch %llu/%llu [%s] loss %.4f%s  %.0f samples/s  %.0f %% waiting  %.0f s left "
-            "\x1b[K",
-            (unsigned long long)g->epoch + 1, (unsigned long long)g->epochs, cells,
-            sum->count > 0 ? sum->loss / sum->count : 0, metric, (double)sum->samples / passed,
-            100 * sum->waited / passed,
-            (double)left * passed / (double)(sum->steps > 0 ? sum->steps : 1));
+    snprintf(rate, sizeof rate, "  %.0f samples/s", (double)sum->samples / passed);
+    snprintf(wait, sizeof wait, "  %.0f %% waiting", 100 * sum->waited / passed);
+    snprintf(rest, sizeof rest, "  %.0f s left",
+             (double)left * passed / (double)(sum->steps > 0 ? sum->steps : 1));
+    tool_progress_show((const tool_progress_piece[]){{epoch, 0},
+                                                     {chart, 2},
+                                                     {loss, 0},
+                                                     {metric, 1},
+                                                     {rate, 3},
+                                                     {wait, 4},
+                                                     {rest, 0}},
+                       7);
 }
 
 static void tell_epoch(const tool_training *g, const tally *sum, double loss, double accuracy)
