@@ -10,7 +10,8 @@
 #include "logic/relation.h"
 
 /* Counts and sums need a form with a place for every number: MOST_MADE is a mebibit each. */
-enum { MOST_NUMBER = 2147483600, MOST_MADE = 1048575, MOST_ROUNDS = 64, EQUATIONS = 4 };
+enum { MOST_NUMBER = 2147483600, MOST_MADE = 1048575, EQUATIONS = 4 };
+enum { ROUNDS = 64, MOST_FOLLOWED = 1 << 24 }; /* of all rounds together */
 
 static const int64_t unbound = INT64_MAX;
 
@@ -241,6 +242,13 @@ static takt_status check_sizes(const takt_dlog_program *p, const takt_dlog_symbo
 {
     for (const takt_dlog_relation *r = p->relations; r != NULL; r = r->next) {
         uint64_t bits = 1;
+        for (int i = 0; i < r->arity; i++)
+            if (!r->is_symbol[i] &&
+                !takt_numbers_fit((uint64_t)(all->largest + 1), TAKT_DENSE_LIMIT))
+                return takt_dlog_refuse(p, r->line,
+                                        "a program with counts or sums, and numbers from 33554432 "
+                                        "on, next to",
+                                        r->name);
         for (int i = 0; i < r->arity && bits <= 8 * TAKT_DENSE_LIMIT; i++)
             bits *= r->is_symbol[i] ? all->count : (uint64_t)(all->largest + 1);
         if (bits > 8 * TAKT_DENSE_LIMIT)
@@ -256,16 +264,21 @@ takt_status takt_dlog_bound(takt_dlog_program *p, takt_dlog_symbols *all)
 {
     const int64_t most = all->largest > MOST_MADE ? all->largest : MOST_MADE;
     bool is_changed = false;
+    int64_t rules = 0;
     for (const takt_dlog_clause *c = p->clauses; c != NULL; c = c->next)
-        if (c->body == NULL)
+        if (c->body == NULL) {
             add_fact(c->head);
-        else
+        } else {
+            rules++;
             is_changed = is_changed || has_fold(c->body); /* else all numbers are there already */
+        }
     if (!is_changed)
         return TAKT_OK;
     count_tuples(p);
-    /* In the order of most programs two rounds are enough; a count that feeds itself never ends. */
-    for (int round = 0; is_changed && round < MOST_ROUNDS; round++) {
+    /* In the order of most programs two rounds are enough, in the reverse one each round follows
+     * one rule; a count that feeds itself never ends. */
+    const int64_t rounds = least(rules + 1, MOST_FOLLOWED / rules);
+    for (int64_t round = 0; is_changed && (round < ROUNDS || round < rounds); round++) {
         is_changed = false;
         for (const takt_dlog_clause *c = p->clauses; c != NULL; c = c->next)
             if (c->body != NULL && follow(c, all))

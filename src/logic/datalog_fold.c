@@ -2,8 +2,9 @@
  *
  * The rules have counts and sums of their own, so that a fold stays where it is: a number to
  * compare with. Its own variables are those that the clause does not have elsewhere. As in Soufflé,
- * each _ of a single atom is one of them, since every tuple of the atom counts; of more atoms, or
- * of one with a variable twice, different values of the named variables count.
+ * each _ of a single atom is one of them, since every tuple of the atom counts; an atom that stands
+ * twice is one. Of more atoms, or of one with a variable twice, different values of the named
+ * variables count.
  */
 #include <string.h>
 
@@ -22,13 +23,29 @@ static bool same(takt_span a, takt_span b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-/* How many atoms the conjunction has; the last one in *atom. */
-static int atoms(takt_dlog_node *n, takt_dlog_node **atom)
+static bool is_same(const takt_dlog_node *a, const takt_dlog_node *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->kind != b->kind || a->relation != b->relation || a->op != b->op ||
+        a->number != b->number || a->term_count != b->term_count || !same(a->text, b->text) ||
+        !is_same(a->a, b->a) || !is_same(a->b, b->b))
+        return false;
+    for (int i = 0; i < a->term_count; i++)
+        if (!is_same(a->terms[i], b->terms[i]))
+            return false;
+    return true;
+}
+
+/* Whether the atoms of the conjunction are one; that in *atom. */
+static bool is_one(takt_dlog_node *n, takt_dlog_node **atom)
 {
     if (n->kind == TAKT_DLOG_BOTH)
-        return atoms(n->a, atom) + atoms(n->b, atom);
-    *atom = n->kind == TAKT_DLOG_ATOM ? n : *atom;
-    return n->kind == TAKT_DLOG_ATOM;
+        return is_one(n->a, atom) && is_one(n->b, atom);
+    if (n->kind != TAKT_DLOG_ATOM)
+        return true;
+    *atom = *atom == NULL ? n : *atom;
+    return is_same(*atom, n);
 }
 
 static bool has_twice(const takt_dlog_node *atom)
@@ -41,13 +58,25 @@ static bool has_twice(const takt_dlog_node *atom)
     return false;
 }
 
+/* Gives what stands twice the names of the first. */
+static void name_same(takt_dlog_node *n, takt_dlog_node *atom)
+{
+    if (n->kind == TAKT_DLOG_BOTH) {
+        name_same(n->a, atom);
+        name_same(n->b, atom);
+    } else if (n->kind == TAKT_DLOG_ATOM) {
+        memcpy(n->terms, atom->terms, (size_t)n->term_count * sizeof *n->terms);
+    }
+}
+
 /* Every _ of a single atom becomes a variable. Elsewhere it stays: any tuple, or below a negation
  * no tuple at all. */
 static void name_each(takt_dlog_reader *r, takt_dlog_node *n)
 {
     takt_dlog_node *atom = NULL;
-    if (atoms(n, &atom) != 1 || has_twice(atom))
+    if (!is_one(n, &atom) || atom == NULL || has_twice(atom))
         return;
+    name_same(n, atom);
     for (int i = 0; i < atom->term_count; i++) {
         takt_dlog_node *t = atom->terms[i];
         if (t->kind != TAKT_DLOG_ANY)

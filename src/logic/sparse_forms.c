@@ -1,6 +1,6 @@
-/* sparse_forms.c - which relations are sets of tuples: those that are too large to be dense, those
- * whose rule says so, and those that use them or are used by them. What the text calls dense stays
- * dense, or is refused. */
+/* sparse_forms.c - which relations are sets of tuples: those that are too large to be dense or
+ * compare too many numbers, those whose rule says so, and those that use them or are used by them.
+ * What the text calls dense stays dense, or is refused. */
 #include "logic/lower.h"
 #include "logic/relation.h"
 
@@ -10,6 +10,54 @@ static bool is_large(const takt_program *program, const takt_predicate *p)
     for (int i = 0; i < p->arity; i++)
         bits *= takt_dim_is_number(p->arg[i].size) ? (double)p->arg[i].size : 0;
     return bits / 8 > (double)program->dense_limit;
+}
+
+/* Whether sets of tuples can have such rules. */
+static bool is_plain(const takt_formula *f)
+{
+    const bool is_term = f->kind == TAKT_LOGIC_VARIABLE || f->kind == TAKT_LOGIC_INTEGER ||
+                         f->kind == TAKT_LOGIC_NAMED;
+    bool is = is_term || f->kind == TAKT_LOGIC_ATOM || f->kind == TAKT_LOGIC_COMPARE ||
+              f->kind == TAKT_LOGIC_AND || f->kind == TAKT_LOGIC_OR ||
+              f->kind == TAKT_LOGIC_EXISTS ||
+              (f->kind == TAKT_LOGIC_NOT && f->a->kind == TAKT_LOGIC_ATOM);
+    for (size_t i = 0; i < takt_formula_children(f); i++)
+        is = is && (takt_formula_child(f, i) == NULL || is_plain(takt_formula_child(f, i)));
+    return is;
+}
+
+static bool all_plain(const takt_program *program)
+{
+    for (const takt_predicate *p = program->predicates; p != NULL; p = p->next)
+        for (const takt_rule *r = p->rules; r != NULL; r = r->next)
+            if (p->form != TAKT_FORM_BITS || !is_plain(r->body))
+                return false;
+    return true;
+}
+
+/* Whether a comparison has a variable whose numbers, an i64 each, are above the limit. */
+static bool is_wide(const takt_program *program, const takt_rule *r, const takt_formula *f,
+                    bool is_compared)
+{
+    const bool inside = is_compared || f->kind == TAKT_LOGIC_COMPARE;
+    if (f->kind == TAKT_LOGIC_VARIABLE) {
+        const takt_var_range *range = &r->variables[f->variable].range;
+        return is_compared && range->is_known && takt_dim_is_number(range->size) &&
+               !takt_numbers_fit((uint64_t)range->size, program->dense_limit);
+    }
+    for (size_t i = 0; i < takt_formula_children(f); i++)
+        if (takt_formula_child(f, i) != NULL &&
+            is_wide(program, r, takt_formula_child(f, i), inside))
+            return true;
+    return false;
+}
+
+static bool compares_wide(const takt_program *program, const takt_predicate *p)
+{
+    for (const takt_rule *r = p->rules; r != NULL; r = r->next)
+        if (is_wide(program, r, r->body, false))
+            return true;
+    return false;
 }
 
 /* An argument that has no size: there is no dense form. */
@@ -100,8 +148,10 @@ static takt_status check_open(takt_program *program)
 takt_status takt_program_forms(takt_program *program)
 {
     TAKT_TRY(check_open(program));
+    const bool may_all = all_plain(program);
     for (takt_predicate *p = program->predicates; p != NULL; p = p->next)
-        if (wants_tuples(program, p))
+        if (wants_tuples(program, p) ||
+            (may_all && p->stated != TAKT_STATED_DENSE && compares_wide(program, p)))
             p->form = TAKT_FORM_TUPLES;
     for (bool goes_on = true; goes_on;) {
         goes_on = false;
