@@ -83,8 +83,10 @@ takt_status takt_builder_upload(takt_builder *b, const takt_pack_name *name, uin
     takt_packs *packs = takt_builder_packs(b);
     takt_plan *plan = b->p.plan;
     takt_tensor known;
-    if (takt_packs_find(packs, name, &known)) {
-        const takt_status status = takt_builder_new_constant(b, &known, buffer);
+    if (takt_builder_find_pack(b, name, &known)) {
+        takt_status status = takt_builder_new_constant(b, &known, buffer);
+        if (status == TAKT_OK) /* it may have been another graph's */
+            status = takt_packs_keep(packs, name, &known);
         takt_tensor_release(&known);
         if (status == TAKT_OK)
             plan->buffers[*buffer].space = name->space;

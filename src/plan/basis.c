@@ -33,7 +33,7 @@ takt_status takt_basis_create(takt_graph *graph, const char *key, takt_basis **b
         status = takt_template_create(graph, &b->template);
     }
     if (status == TAKT_OK)
-        status = takt_packs_create(ctx, b->template->is_sized, graph->count, &b->packs);
+        status = takt_packs_create(graph, b->template->is_sized, &b->packs);
     if (status == TAKT_OK)
         status = takt_bodies_create(b);
     if (status == TAKT_OK)
@@ -102,10 +102,33 @@ void takt_basis_list(takt_basis *b, takt_basis **list)
     takt_lock_take(&b->ctx->plans_lock);
     b->next = *list;
     b->previous = list;
+    b->list = list;
     if (b->next != NULL)
         b->next->previous = &b->next;
     *list = b;
     takt_lock_give(&b->ctx->plans_lock);
+}
+
+/* Whether two keys differ in sizes alone, which are what follows the last bar. */
+static bool same_options(const char *a, const char *b)
+{
+    const char *end = a != NULL ? strrchr(a, '|') : NULL;
+    return end != NULL && b != NULL && strncmp(a, b, (size_t)(end - a) + 1) == 0 &&
+           strrchr(b, '|') == b + (end - a);
+}
+
+bool takt_basis_find_pack(takt_basis *b, const takt_pack_name *name, takt_tensor *tensor)
+{
+    if (takt_packs_find(b->packs, name, tensor))
+        return true;
+    bool is_found = false;
+    takt_lock_take(&b->ctx->plans_lock);
+    takt_basis *other = b->previous != NULL ? *b->list : NULL;
+    for (; other != NULL && !is_found; other = other->next)
+        is_found = other != b && same_options(b->key, other->key) &&
+                   takt_packs_find_in(other->packs, b->packs, name, tensor);
+    takt_lock_give(&b->ctx->plans_lock);
+    return is_found;
 }
 
 takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b)

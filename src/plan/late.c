@@ -42,11 +42,17 @@ takt_packs *takt_builder_packs(const takt_builder *b)
     return basis == NULL || b->p.settings->is_dry ? NULL : basis->packs;
 }
 
+bool takt_builder_find_pack(const takt_builder *b, const takt_pack_name *name, takt_tensor *tensor)
+{
+    return takt_builder_packs(b) != NULL &&
+           takt_basis_find_pack(b->p.settings->basis, name, tensor);
+}
+
 static takt_status find(takt_builder *b, takt_id root)
 {
     takt_tensor tensor;
     const takt_pack_name name = {.node = root, .format = ""};
-    if (!takt_packs_find(takt_builder_packs(b), &name, &tensor))
+    if (!takt_builder_find_pack(b, &name, &tensor))
         return TAKT_OK;
     const takt_status status = takt_builder_new_constant(b, &tensor, &b->p.plan->buffer_of[root]);
     takt_tensor_release(&tensor);

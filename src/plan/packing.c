@@ -149,8 +149,10 @@ static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *u
 {
     takt_tensor packed;
     const takt_id root = b->root[name->node];
-    if (takt_packs_find(takt_builder_packs(b), name, &packed)) {
-        const takt_status status = takt_builder_new_constant(b, &packed, buffer);
+    if (takt_builder_find_pack(b, name, &packed)) {
+        takt_status status = takt_builder_new_constant(b, &packed, buffer);
+        if (status == TAKT_OK) /* it may have been another graph's */
+            status = takt_packs_keep(takt_builder_packs(b), name, &packed);
         takt_tensor_release(&packed);
         if (status == TAKT_OK)
             b->p.plan->buffers[*buffer].space = name->space;

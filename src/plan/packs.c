@@ -22,29 +22,64 @@ struct takt_packs {
     size_t count;
     unsigned char *is_sized; /* per node */
     entry **first;           /* per node */
+    takt_sign *signs;        /* per node */
+    takt_id *table;          /* nodes that have one, by it: open addressing, TAKT_NONE is free */
+    size_t table_size;       /* a power of two */
 };
 
-takt_status takt_packs_create(takt_ctx *ctx, const unsigned char *is_sized, size_t node_count,
+/* Where the node is in the table, or would be. */
+static size_t slot_of(const takt_packs *p, takt_sign sign)
+{
+    size_t at = sign.a & (p->table_size - 1);
+    while (p->table[at] != TAKT_NONE && !takt_sign_same(p->signs[p->table[at]], sign))
+        at = (at + 1) & (p->table_size - 1);
+    return at;
+}
+
+/* Equal nodes of one graph are one node, so the first of several with a sign will do. */
+static takt_status sign_all(takt_packs *p, const takt_graph *g)
+{
+    void *signs, *table;
+    size_t size = 16;
+    while (size < 2 * p->count)
+        size *= 2;
+    TAKT_TRY(takt_mem_get(p->ctx, (p->count + 1) * sizeof *p->signs, "packed weights", &signs));
+    p->signs = signs;
+    TAKT_TRY(takt_mem_get(p->ctx, size * sizeof *p->table, "packed weights", &table));
+    p->table = table;
+    p->table_size = size;
+    memset(table, 0xff, size * sizeof *p->table);
+    takt_signs_of(g, p->is_sized, p->signs);
+    for (size_t i = 0; i < p->count; i++)
+        if (!takt_sign_is_none(p->signs[i]))
+            p->table[slot_of(p, p->signs[i])] = (takt_id)i;
+    return TAKT_OK;
+}
+
+takt_status takt_packs_create(const takt_graph *graph, const unsigned char *is_sized,
                               takt_packs **packs)
 {
     void *block, *lists = NULL, *flags = NULL;
+    takt_ctx *ctx = graph->ctx;
     *packs = NULL;
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **packs, "packed weights", &block));
     takt_packs *p = block;
     p->ctx = ctx;
-    p->count = node_count;
+    p->count = graph->count;
     takt_status status =
-        takt_mem_zero(ctx, node_count + 1, sizeof *p->first, "packed weights", &lists);
+        takt_mem_zero(ctx, p->count + 1, sizeof *p->first, "packed weights", &lists);
     p->first = lists;
     if (status == TAKT_OK)
-        status = takt_mem_zero(ctx, node_count + 1, 1, "packed weights", &flags);
+        status = takt_mem_zero(ctx, p->count + 1, 1, "packed weights", &flags);
     p->is_sized = flags;
+    if (status == TAKT_OK) {
+        memcpy(p->is_sized, is_sized, p->count);
+        status = sign_all(p, graph);
+    }
     if (status != TAKT_OK) {
         takt_packs_destroy(p);
         return status;
     }
-    if (is_sized != NULL)
-        memcpy(p->is_sized, is_sized, node_count);
     *packs = p;
     return TAKT_OK;
 }
@@ -68,6 +103,8 @@ void takt_packs_destroy(takt_packs *p)
         free_list(ctx, p->first[i]);
     takt_mem_put(ctx, p->first, (p->count + 1) * sizeof *p->first);
     takt_mem_put(ctx, p->is_sized, p->count + 1);
+    takt_mem_put(ctx, p->signs, (p->count + 1) * sizeof *p->signs);
+    takt_mem_put(ctx, p->table, p->table_size * sizeof *p->table);
     takt_mem_put(ctx, p, sizeof *p);
 }
 
@@ -92,6 +129,17 @@ bool takt_packs_find(takt_packs *p, const takt_pack_name *name, takt_tensor *ten
     }
     takt_lock_give(&p->lock);
     return e != NULL;
+}
+
+bool takt_packs_find_in(takt_packs *other, const takt_packs *p, const takt_pack_name *name,
+                        takt_tensor *tensor)
+{
+    if (p == NULL || other == NULL || name->node >= p->count ||
+        takt_sign_is_none(p->signs[name->node]))
+        return false;
+    takt_pack_name there = *name;
+    there.node = other->table[slot_of(other, p->signs[name->node])];
+    return takt_packs_find(other, &there, tensor);
 }
 
 takt_status takt_packs_keep(takt_packs *p, const takt_pack_name *name, const takt_tensor *tensor)
@@ -125,7 +173,8 @@ void takt_tally_packs(takt_tally *t, takt_packs *p)
 {
     if (p == NULL)
         return;
-    t->bytes += sizeof *p + (p->count + 1) * (sizeof *p->first + 1);
+    t->bytes += sizeof *p + (p->count + 1) * (sizeof *p->first + 1 + sizeof *p->signs) +
+                p->table_size * sizeof *p->table;
     takt_lock_take(&p->lock);
     for (size_t i = 0; i < p->count; i++)
         for (const entry *e = p->first[i]; e != NULL; e = e->next) {

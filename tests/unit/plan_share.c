@@ -105,6 +105,58 @@ static void plans_come_and_go_at_once(void)
     takt_model_destroy(m);
 }
 
+/* A size of 1 is put in before the passes, so that its graph is another one. Its weights are the
+ * same: nothing is packed, folded or copied again, not even for a moment. */
+static void one_and_more_share(void)
+{
+    takt_model *m = load(0);
+    takt_plan_destroy(plan_of(m, "n=5", 1));
+    for (int turn = 0; turn < 2; turn++) {
+        takt_plan *first = plan_of(m, turn == 0 ? "n=1" : "n=2", 1);
+        const uint64_t packed = packed_of(first), before = ctx->live_bytes;
+        ctx->peak_bytes = before;
+        takt_plan *second = plan_of(m, turn == 0 ? "n=2" : "n=1", 1);
+        EXPECT(first->basis != second->basis, "one graph: nothing is shown");
+        EXPECT_EQ(packed_of(second), packed);
+        EXPECT(ctx->peak_bytes - before < packed / 4, "%llu bytes more, packed are %llu",
+               (unsigned long long)(ctx->peak_bytes - before), (unsigned long long)packed);
+        takt_plan_destroy(first);
+        const uint64_t left = ctx->live_bytes; /* the second plan holds what it found */
+        ctx->peak_bytes = left;
+        takt_plan *third = plan_of(m, turn == 0 ? "n=1" : "n=3", 1);
+        EXPECT(ctx->peak_bytes - left < packed / 4, "packed again");
+        takt_plan_destroy(second);
+        takt_plan_destroy(third);
+    }
+    takt_model_destroy(m);
+}
+
+/* Other options may pack the same bytes in another way: those are apart. */
+static void options_stay_apart(void)
+{
+    takt_model *m = load(0);
+    takt_plan *all, *plain;
+    const takt_plan_options o = {.sizes = "n=1", .threads = 1, .isa = "scalar"};
+    EXPECT_OK(ctx, takt_plan_create(m, &o, &plain));
+    all = plan_of(m, "n=2", 1);
+    takt_session *one, *two;
+    EXPECT_OK(ctx, takt_session_create(plain, NULL, &one));
+    EXPECT_OK(ctx, takt_session_create(all, NULL, &two));
+    const takt_tensor_view *x = takt_session_input(one, 0), *z = takt_session_input(two, 0);
+    for (size_t i = 0; i < 300; i++)
+        ((float *)x->data)[i] = ((float *)z->data)[i] = ((float *)z->data)[300 + i] =
+            (float)i / 77 - 2;
+    EXPECT_OK(ctx, takt_session_run(one));
+    EXPECT_OK(ctx, takt_session_run(two));
+    EXPECT(memcmp(takt_session_output(one, 0)->data, takt_session_output(two, 0)->data, 1600) == 0,
+           "a pack of other instructions was read");
+    takt_session_destroy(one);
+    takt_session_destroy(two);
+    takt_plan_destroy(plain);
+    takt_plan_destroy(all);
+    takt_model_destroy(m);
+}
+
 /* ---- constants that are computed ---- */
 
 static int depth, deepest, compiled;
@@ -155,6 +207,8 @@ int main(void)
 {
     if (EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx))) {
         second_plan_brings_no_weights();
+        one_and_more_share();
+        options_stay_apart();
         plans_come_and_go_at_once();
         asking_compiles_nothing();
     }
