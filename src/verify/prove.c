@@ -41,7 +41,9 @@ takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y)
     for (size_t i = 0; i < g->input_count; i++) {
         const takt_tensor_view *to = takt_session_input(v->session, i);
         const size_t count = v->net.nodes[v->net.inputs[i]].count;
-        if (to == NULL || (to->dtype != TAKT_F32 && to->dtype != TAKT_F64))
+        if (to == NULL)
+            return takt_session_error(v->session)->status;
+        if (to->dtype != TAKT_F32 && to->dtype != TAKT_F64)
             return takt_fail(v->ctx, TAKT_E_VERIFY_MODEL, "inputs must be f32 or f64");
         fill(to, x, count);
         x += count;
