@@ -95,7 +95,8 @@ for env, flags in (({"NO_COLOR": "1"}, []), ({"TERM": "dumb"}, []), ({}, ["--col
     text = "\n".join(on_terminal(80, *PROVE, *flags, env={**SHOWN, **env}))
     expect("\033" not in text and "proved" in text, f"{env} {flags}: {text!r}")
 expect("\033" not in succeeds(*PROVE), "colours in a pipe")
-expect("\033" not in "".join(on_terminal(80, "run", "--help", env=SHOWN)), "a colour in a help text")
+page = on_terminal(80, "run", "--help", env=SHOWN)
+expect("\033" not in "".join(page), "a colour in a help text")
 expect("\033[1;32mproved" in succeeds(*PROVE, "--color", "always"), "--color always")
 wrong = takt("run", "nowhere.takt", "--color", "always").stderr
 expect(wrong.startswith("\033[1;31merror\033[0m[TAKT"), wrong)

@@ -101,7 +101,8 @@ void tool_progress_at(tool_progress *p, uint64_t done)
     snprintf(rest, sizeof rest, "  %.0f s left",
              (double)(p->total - done) * (double)passed / (double)done * 1e-9);
     tool_progress_show(
-        (const tool_progress_piece[]){{p->what, 0}, {chart, 1}, {part, 0}, {rate, 2}, {rest, 0}}, 5);
+        (const tool_progress_piece[]){{p->what, 0}, {chart, 1}, {part, 0}, {rate, 2}, {rest, 0}},
+        5);
 }
 
 void tool_progress_end(tool_progress *p)

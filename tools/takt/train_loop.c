@@ -94,14 +94,10 @@ static void bar(const tool_training *g, const tally *sum, uint64_t done)
     snprintf(wait, sizeof wait, "  %.0f %% waiting", 100 * sum->waited / passed);
     snprintf(rest, sizeof rest, "  %.0f s left",
              (double)left * passed / (double)(sum->steps > 0 ? sum->steps : 1));
-    tool_progress_show((const tool_progress_piece[]){{epoch, 0},
-                                                     {chart, 2},
-                                                     {loss, 0},
-                                                     {metric, 1},
-                                                     {rate, 3},
-                                                     {wait, 4},
-                                                     {rest, 0}},
-                       7);
+    tool_progress_show(
+        (const tool_progress_piece[]){
+            {epoch, 0}, {chart, 2}, {loss, 0}, {metric, 1}, {rate, 3}, {wait, 4}, {rest, 0}},
+        7);
 }
 
 static void tell_epoch(const tool_training *g, const tally *sum, double loss, double accuracy)
