@@ -150,6 +150,9 @@ enum {
     TAKT_CUDA_GEMM_FEW_COLS = 32 /* columns of a block of it */
 };
 
+/* Floats of a row of A in cuda_whole.inc. */
+#define TAKT_CUDA_GEMM_WHOLE_LINE(k) ((((k) + (k) / TAKT_CUDA_GEMM_CHUNK * 4 + 3) / 4 | 1) * 4)
+
 /* C = epilogue(A * B). Blocks of x are tiles, row after row of C; z = batch * pieces + piece. */
 typedef struct takt_cuda_gemm {
     const float *a, *b;

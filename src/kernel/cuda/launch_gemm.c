@@ -107,6 +107,74 @@ static void launch_few(const takt_cuda_gemm *g, uint32_t batches, const struct f
     l->args.gemm = *g;
 }
 
+/* ---- all of k in shared memory ---- */
+
+/* Small products: `each`, threads of a chunk; `least`, threads that load; `issue`, cycles that a
+ * warp keeps its scheduler for one k. */
+static const struct whole {
+    const char *kernel;
+    uint32_t rows, cols, each, least, is_soft;
+    double issue;
+} whole[] = {
+    {"takt_cuda_gemm_f32_whole_row", 1, 8, 8, 256, 0, 2},
+    {"takt_cuda_gemm_f32_whole_soft", 1, COLS, COLS, 128, 1, 2},
+    {"takt_cuda_gemm_f32_whole_8", 8, 8, 64, 256, 0, 2},
+    {"takt_cuda_gemm_f32_whole_16", 16, 16, 64, 128, 0, 6},
+};
+
+enum { WHOLE = sizeof whole / sizeof *whole, WHOLE_THREADS = 512 };
+
+static uint32_t whole_threads(const takt_cuda_gemm *g, const struct whole *w)
+{
+    const uint32_t threads = (chunks_of(g) * w->each + 31) / 32 * 32;
+    return threads > w->least ? threads : w->least;
+}
+
+static uint64_t whole_bytes(const takt_cuda_gemm *g, const struct whole *w)
+{
+    const uint64_t b = ((uint64_t)g->k + chunks_of(g)) * w->cols;
+    const uint64_t a = (uint64_t)w->rows * TAKT_CUDA_GEMM_WHOLE_LINE((uint64_t)g->k);
+    const uint64_t sums = (uint64_t)chunks_of(g) * w->rows * w->cols;
+    return (a + b + sums + (w->is_soft ? whole_threads(g, w) : 0)) * sizeof(float);
+}
+
+static uint64_t whole_blocks(const takt_cuda_gemm *g, uint32_t batches, const struct whole *w)
+{
+    return (uint64_t)blocks_of(g->m, w->rows) * blocks_of(g->n, w->cols) * batches;
+}
+
+static bool whole_fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most,
+                       const struct whole *w)
+{
+    return !g->is_conv && !g->adds_zero && g->is_softmax == w->is_soft &&
+           (!w->is_soft || g->n <= w->cols) && batches <= GRID_Z &&
+           blocks_of(g->m, w->rows) <= GRID_Z && whole_threads(g, w) <= WHOLE_THREADS &&
+           whole_bytes(g, w) <= most;
+}
+
+/* Operands come at 64 bytes a cycle, then a chain of 256 has four cycles for each k at least. */
+static double whole_time(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors,
+                         const struct whole *w)
+{
+    const double begin = 2.3, bytes_per_us = 1e5, cycles_per_us = 1980, schedulers = 4;
+    const double share = ceil((double)whole_blocks(g, batches, w) / processors);
+    const double warps = ceil(share * chunks_of(g) * w->each / (32 * schedulers));
+    const double each = warps * w->issue > 4 ? warps * w->issue : 4;
+    return begin + share * (double)whole_bytes(g, w) / bytes_per_us +
+           (g->k < CHUNK ? g->k : CHUNK) * each / cycles_per_us;
+}
+
+static void launch_whole(const takt_cuda_gemm *g, uint32_t batches, const struct whole *w,
+                         takt_cuda_launch *l)
+{
+    *l = (takt_cuda_launch){.kernel = w->kernel,
+                            .grid = {blocks_of(g->n, w->cols), blocks_of(g->m, w->rows), batches},
+                            .threads = whole_threads(g, w),
+                            .shared_bytes = (uint32_t)whole_bytes(g, w),
+                            .arg_bytes = sizeof *g};
+    l->args.gemm = *g;
+}
+
 /* ---- tiles ---- */
 
 static uint64_t tiles_of(const takt_cuda_gemm *g, const tile *t)
@@ -157,9 +225,11 @@ static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t proces
     return us;
 }
 
+enum { FIRST_FEW = 2 * TILES, FIRST_WHOLE = FIRST_FEW + FEW, WAYS = FIRST_WHOLE + WHOLE };
+
 size_t takt_cuda_gemm_ways(void)
 {
-    return 2 * TILES + FEW;
+    return WAYS;
 }
 
 /* Whether way `index` computes the product at all, with `most` bytes of shared memory a block. The
@@ -167,8 +237,10 @@ size_t takt_cuda_gemm_ways(void)
 static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_t index)
 {
     enum { CORNER = 12 };
-    if (index >= 2 * TILES)
-        return few_fits(g, batches, most, &few[index - 2 * TILES]);
+    if (index >= FIRST_WHOLE)
+        return whole_fits(g, batches, most, &whole[index - FIRST_WHOLE]);
+    if (index >= FIRST_FEW)
+        return few_fits(g, batches, most, &few[index - FIRST_FEW]);
     if (g->is_softmax)
         return false;
     const tile *t = &tiles[index / 2];
@@ -178,26 +250,45 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
            (index % 2 == 0 || can_cut(g, batches));
 }
 
-/* The least kernel that takes all rows at once, or SIZE_MAX. */
-static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, uint64_t most)
+/* Whether way `index` is small enough for blocks that bring all of k, which is not shared between
+ * them, or is none of those. */
+static bool is_small(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, size_t index)
 {
+    return index < FIRST_WHOLE ||
+           whole_blocks(g, batches, &whole[index - FIRST_WHOLE]) <= 2 * (uint64_t)processors;
+}
+
+/* The least kernel that takes all rows at once, or SIZE_MAX. */
+static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
+{
+    for (size_t i = FIRST_WHOLE; i < WAYS; i++)
+        if (g->m <= whole[i - FIRST_WHOLE].rows && g->m <= TAKT_CUDA_GEMM_FEW &&
+            is_small(g, batches, has->processors, i) && fits(g, batches, has->shared_bytes, i))
+            return i;
     for (size_t i = 0; i < FEW; i++)
         if (g->m <= few[i].rows)
-            return few_fits(g, batches, most, &few[i]) ? 2 * TILES + i : SIZE_MAX;
+            return few_fits(g, batches, has->shared_bytes, &few[i]) ? FIRST_FEW + i : SIZE_MAX;
     return SIZE_MAX;
+}
+
+static double time_of_way(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors,
+                          size_t index)
+{
+    if (index >= FIRST_WHOLE)
+        return whole_time(g, batches, processors, &whole[index - FIRST_WHOLE]);
+    if (index >= FIRST_FEW)
+        return few_time(g, batches, processors, &few[index - FIRST_FEW]);
+    return time_of(g, batches, processors, &tiles[index / 2], index % 2 != 0);
 }
 
 static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
 {
-    const uint32_t processors = has->processors;
     size_t best = SIZE_MAX;
     double least = 0;
-    for (size_t i = 0; i < 2 * TILES + FEW; i++) {
-        if (!fits(g, batches, has->shared_bytes, i))
+    for (size_t i = 0; i < WAYS; i++) {
+        if (!fits(g, batches, has->shared_bytes, i) || !is_small(g, batches, has->processors, i))
             continue;
-        const double us = i >= 2 * TILES
-                              ? few_time(g, batches, processors, &few[i - 2 * TILES])
-                              : time_of(g, batches, processors, &tiles[i / 2], i % 2 != 0);
+        const double us = time_of_way(g, batches, has->processors, i);
         if (best == SIZE_MAX || us < least) {
             best = i;
             least = us;
@@ -211,12 +302,12 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
 {
     takt_cuda_gemm_plan p = {.way = way};
     if (way == TAKT_CUDA_GEMM_ANY)
-        p.way = few_way(g, batches, has->shared_bytes);
+        p.way = few_way(g, batches, has);
     if (way == TAKT_CUDA_GEMM_ANY && p.way == SIZE_MAX)
         p.way = best_way(g, batches, has);
-    else if (p.way >= 2 * TILES + FEW || !fits(g, batches, has->shared_bytes, p.way))
+    else if (p.way >= WAYS || !fits(g, batches, has->shared_bytes, p.way))
         p.way = SIZE_MAX;
-    if (p.way >= 2 * TILES || p.way % 2 == 0)
+    if (p.way >= FIRST_FEW || p.way % 2 == 0)
         return p;
     const tile *t = &tiles[p.way / 2];
     p.tickets = (uint32_t)(tiles_of(g, t) * batches);
@@ -227,8 +318,12 @@ takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t bat
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l)
 {
-    if (p->way >= 2 * TILES) {
-        launch_few(g, batches, &few[p->way - 2 * TILES], l);
+    if (p->way >= FIRST_WHOLE) {
+        launch_whole(g, batches, &whole[p->way - FIRST_WHOLE], l);
+        return;
+    }
+    if (p->way >= FIRST_FEW) {
+        launch_few(g, batches, &few[p->way - FIRST_FEW], l);
         return;
     }
     const tile *t = &tiles[p->way / 2];

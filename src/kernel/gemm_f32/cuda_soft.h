@@ -1,0 +1,53 @@
+/* cuda_soft.h - how products of few rows or columns end: by columns, and with a softmax. */
+#ifndef TAKT_KERNEL_GEMM_F32_CUDA_SOFT_H
+#define TAKT_KERNEL_GEMM_F32_CUDA_SOFT_H
+
+#include "kernel/gemm_f32/cuda_place.h"
+
+enum { COLS = TAKT_CUDA_GEMM_FEW_COLS };
+
+/* What rows of a column share; `bias` is its place. */
+DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
+{
+    channel_end c;
+    c.bias = e->bias != NULL ? e->bias[bias] : 0.0f;
+    c.low = e->low != NULL ? *e->low : 0.0f;
+    c.high = e->high != NULL ? *e->high : 0.0f;
+    return c;
+}
+
+/* An element of the softmax of a row, which a warp has: its elements are x, those beyond its end
+ * are not there. `line` is shared, a float a lane. The sum has sixteen lanes, as in rows_f32. */
+DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER)
+{
+    enum { WIDE = 16 };
+    float v[COLS], most = -INFINITY;
+    line[l] = is_there ? x : -INFINITY;
+    SYNC();
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k += 4)
+        spread(v + k, *(const quad *)(line + k));
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k++)
+        most = v[k] > most ? v[k] : most;
+    const float e = is_there ? exp_down_f32(x - most) : 0.0f;
+    SYNC();
+    line[l] = e;
+    SYNC();
+    UNROLL
+    for (uint32_t k = 0; k < COLS; k += 4)
+        spread(v + k, *(const quad *)(line + k));
+    UNROLL
+    for (uint32_t k = 0; k < WIDE; k++) /* a loop over halves would keep v in memory */
+        v[k] = v[k] + v[k + WIDE];
+    UNROLL
+    for (uint32_t k = 0; k < WIDE / 2; k++)
+        v[k] = v[k] + v[k + WIDE / 2];
+    UNROLL
+    for (uint32_t k = 0; k < WIDE / 4; k++)
+        v[k] = v[k] + v[k + WIDE / 4];
+    SYNC();
+    return e * (1.0f / ((v[0] + v[2]) + (v[1] + v[3])));
+}
+
+#endif
