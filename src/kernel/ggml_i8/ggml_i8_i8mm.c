@@ -38,38 +38,40 @@ SPREAD(Q5_K)
 SPREAD(Q6_K)
 SPREAD(IQ4_XS)
 
-#define COLUMN(name)                                                                               \
-    static void column_##name(const uint8_t *b, size_t column, mm_block *to)                       \
+#define PAIR(name)                                                                                 \
+    static void pair_##name(const uint8_t *const b[2], size_t pair, mm_block *to)                  \
     {                                                                                              \
-        spread_column(TAKT_GGML_##name, b, column, to);                                            \
+        spread_pair(TAKT_GGML_##name, b, pair, to);                                                \
     }
-COLUMN(TQ1_0)
-COLUMN(TQ2_0)
-COLUMN(IQ1_S)
-COLUMN(IQ1_M)
-COLUMN(IQ2_XXS)
-COLUMN(IQ2_XS)
-COLUMN(IQ2_S)
-COLUMN(IQ3_XXS)
-COLUMN(IQ3_S)
+PAIR(Q1_0)
+PAIR(Q2_0)
+PAIR(TQ1_0)
+PAIR(TQ2_0)
+PAIR(IQ1_S)
+PAIR(IQ1_M)
+PAIR(IQ2_XXS)
+PAIR(IQ2_XS)
+PAIR(IQ2_S)
+PAIR(IQ3_XXS)
+PAIR(IQ3_S)
 
-/* One of the two: a panel's block, or one column after the other. */
+/* One of the two: a panel's block, or two columns after the other. */
 typedef struct mm_kind {
     void (*spread)(const uint8_t *p, mm_block *to);
-    void (*column)(const uint8_t *b, size_t column, mm_block *to);
+    void (*pair)(const uint8_t *const b[2], size_t pair, mm_block *to);
     void (*tile[PAIRS])(const mm_job *t);
 } mm_kind;
 
 #define MM_KIND(name, tile)                                                                        \
     [TAKT_GGML_##name] = {spread_##name, NULL, {tile##_1, tile##_2, tile##_3}}
-#define MM_OPEN(name, tile)                                                                        \
-    [TAKT_GGML_##name] = {NULL, column_##name, {tile##_1, tile##_2, tile##_3}}
+#define MM_OPEN(name, tile) [TAKT_GGML_##name] = {NULL, pair_##name, {tile##_1, tile##_2, tile##_3}}
 static const mm_kind kinds[TAKT_GGML_FORMATS] = {
-    MM_KIND(Q2_K, short_minima), MM_KIND(Q3_K, short_plain),   MM_KIND(Q4_K, long_minima),
-    MM_KIND(Q5_K, long_minima),  MM_KIND(Q6_K, short_plain),   MM_KIND(IQ4_XS, long_plain),
-    MM_OPEN(TQ1_0, long_plain),  MM_OPEN(TQ2_0, long_plain),   MM_OPEN(IQ1_S, long_plain),
-    MM_OPEN(IQ1_M, short_plain), MM_OPEN(IQ2_XXS, long_plain), MM_OPEN(IQ2_XS, short_plain),
-    MM_OPEN(IQ2_S, short_plain), MM_OPEN(IQ3_XXS, long_plain), MM_OPEN(IQ3_S, long_plain)};
+    MM_KIND(Q2_K, short_minima),  MM_KIND(Q3_K, short_plain),   MM_KIND(Q4_K, long_minima),
+    MM_KIND(Q5_K, long_minima),   MM_KIND(Q6_K, short_plain),   MM_KIND(IQ4_XS, long_plain),
+    MM_OPEN(TQ1_0, whole_256),    MM_OPEN(TQ2_0, whole_256),    MM_OPEN(Q1_0, whole_128),
+    MM_OPEN(Q2_0, whole_64),      MM_OPEN(IQ1_S, long_plain),   MM_OPEN(IQ1_M, short_plain),
+    MM_OPEN(IQ2_XXS, long_plain), MM_OPEN(IQ2_XS, short_plain), MM_OPEN(IQ2_S, short_plain),
+    MM_OPEN(IQ3_XXS, long_plain), MM_OPEN(IQ3_S, long_plain)};
 
 /* What one panel is multiplied with, and where to. */
 typedef struct mm_walk {
@@ -91,8 +93,12 @@ static void one_block(const mm_walk *o, size_t b, mm_block *to)
     const size_t bytes = o->bytes / TAKT_GGML_PANEL;
     if (o->columns < TAKT_GGML_PANEL)
         memset(to, 0, sizeof *to);
-    for (size_t i = 0; i < o->columns; i++)
-        o->kind->column(o->panel + (i * o->a.blocks + b) * bytes, i, to);
+    for (size_t i = 0; i < o->columns; i += 2) { /* the last one may be twice there */
+        const size_t next = i + 1 < o->columns ? i + 1 : i;
+        const uint8_t *const at[2] = {o->panel + (i * o->a.blocks + b) * bytes,
+                                      o->panel + (next * o->a.blocks + b) * bytes};
+        o->kind->pair(at, i / 2, to);
+    }
 }
 
 /* Strip `strip` of block b; rows beyond the last go to `none`. */

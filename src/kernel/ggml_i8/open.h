@@ -83,6 +83,16 @@ FIXED open_u8 open_bytes(const uint8_t *p)
     return x;
 }
 
+/* The bytes at these places, each less than 16. */
+FIXED open_u8 open_places(open_u8 bytes, open_u8 places)
+{
+#if TAKT_SIMD_SET == 2
+    return (open_u8)vqtbl1q_u8((uint8x16_t)bytes, (uint8x16_t)places);
+#else
+    return (open_u8)_mm_shuffle_epi8((__m128i)bytes, (__m128i)places);
+#endif
+}
+
 FIXED open_i8 open_pair(uint64_t low, uint64_t high)
 {
     return (open_i8)(open_u64){low, high};
@@ -261,19 +271,19 @@ FIXED open_i8 open_tq2_0(const uint8_t *b, const int i)
 /* Minus a bit. */
 FIXED open_i8 open_q1_0(const uint8_t *b, const int i)
 {
-    const uint8_t *p = b + 2 + 2 * i;
-    return open_pair(takt_ggml_open_signs[p[0]], takt_ggml_open_signs[p[1]]);
+    const unsigned char n = (unsigned char)(2 * i);
+    const open_u8 place = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+    const open_u8 bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    return (open_i8)((open_places(open_bytes(b + 2), place + n) & bit) != 0);
 }
 
-/* Two bits each of four bytes, neighbours of each other: all four are in all of their bytes. */
+/* Two bits each of four bytes, neighbours of each other. */
 FIXED open_i8 open_q2_0(const uint8_t *b, const int i)
 {
-    const uint32_t word = open_32(b + 2 + 4 * i);
-    const open_u8 x =
-        (open_u8)(open_u32){(word & 255) * 0x01010101, (word >> 8 & 255) * 0x01010101,
-                            (word >> 16 & 255) * 0x01010101, (word >> 24) * 0x01010101};
-    const open_u8 place = {0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6};
-    return (open_i8)(x >> place & 3);
+    const unsigned char n = (unsigned char)(4 * i);
+    const open_u8 place = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    const open_u8 by = {0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6, 0, 2, 4, 6};
+    return (open_i8)(open_places(open_bytes(b + 2), place + n) >> by & 3);
 }
 
 /* ---- every format ---- */
@@ -292,7 +302,7 @@ FIXED open_i8 open_sixteen(const takt_ggml_format format, const uint8_t *b, cons
 FIXED open_i8 open_level_of(const takt_ggml_format format, open_i8 x)
 {
     const int factor = open_factor(format);
-    return (factor == 1 ? x : factor == -1 ? -x : -(x + x)) - 1;
+    return factor == -2 ? 1 | ~x : (factor == 1 ? x : -x) - 1;
 }
 
 /* Weights [32 * i, 32 * i + 32) of a block; `is_raw`: without the last step of digits and bits. */
