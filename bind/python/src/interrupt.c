@@ -67,17 +67,18 @@ bool interrupts_begin(interruptible *i)
     struct sigaction ours = now; /* with its mask, SA_RESTART and SA_ONSTACK */
     ours.sa_sigaction = interrupt;
     ours.sa_flags |= SA_SIGINFO;
+    i->outer = current;
     current = i;
     i->listens = is_ours || sigaction(SIGINT, &ours, NULL) == 0;
     if (!i->listens)
-        current = NULL;
+        current = i->outer;
     return i->listens;
 }
 
 void interrupts_end(interruptible *i)
 {
     if (i->listens)
-        current = NULL;
+        current = i->outer;
 }
 
 bool interrupts_raise(const interruptible *i)

@@ -64,6 +64,7 @@ typedef struct interruptible {
     void (*cancel)(void *what); /* in a signal handler */
     void *what;
     bool listens;
+    struct interruptible *outer; /* in whose callback it runs, or NULL */
 } interruptible;
 
 /* On the main thread, unless nobody would raise KeyboardInterrupt. */

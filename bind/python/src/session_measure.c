@@ -73,7 +73,7 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if (session_restore(o)) {
         takt_error error;
-        interruptible i = {cancel_session, o->s, false};
+        interruptible i = {cancel_session, o->s, false, NULL};
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         const takt_status status = takt_session_time(o->s, &t, &got);
@@ -112,7 +112,7 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
     c.blocks = blocks > 0 ? (size_t)blocks : 0;
     c.max_ns = nanoseconds(seconds);
     if (session_restore(a) && session_restore(b)) {
-        interruptible i = {cancel_session, a->s, false}; /* runs of both alternate */
+        interruptible i = {cancel_session, a->s, false, NULL}; /* runs of both alternate */
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(a->owner);
         const takt_status status = takt_session_compare(a->s, b->s, &c, &got);
@@ -161,7 +161,7 @@ static PyObject *profile(PyObject *self, PyObject *args)
     p.max_ns = nanoseconds(seconds);
     takt_status status = TAKT_ERR_ARGUMENT;
     const bool ready = session_restore(o);
-    interruptible i = {cancel_session, o->s, false};
+    interruptible i = {cancel_session, o->s, false, NULL};
     if (ready) {
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);

@@ -222,7 +222,7 @@ static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
         return NULL;
     batch *b = take(dict);
     takt_status status = TAKT_ERR_ARGUMENT;
-    interruptible i = {cancel_trainer, t->trainer, false};
+    interruptible i = {cancel_trainer, t->trainer, false, NULL};
     if (b != NULL) {
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(t->owner);

@@ -180,14 +180,13 @@ static void read_alone(takt_together *t, takt_together_part *part, size_t row)
 void takt_together_read_parts(takt_together *t, takt_together_part *parts, size_t only)
 {
     bool joins = true;
-    for (size_t i = only < t->count ? only : 0; i < t->count; i++) {
+    const size_t end = only < t->count ? only + 1 : t->count;
+    for (size_t i = only < t->count ? only : 0; i < end; i++) {
         if (parts[i].count == 0 || parts[i].is_done)
             continue;
         const takt_together_join j = choose(t, parts, i);
         joins = joins && (j.gain < 0 || takt_together_join_parts(t, &j, parts) == TAKT_OK);
         if (!parts[i].is_done)
             read_alone(t, &parts[i], i);
-        if (only < t->count)
-            break;
     }
 }

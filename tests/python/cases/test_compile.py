@@ -300,6 +300,20 @@ class Texts(unittest.TestCase):
         self.assertTrue(0 < found < read, (found, read))
         self.assertTrue(writer.generate("a b", max_tokens=3).text)
 
+    def test_ctrl_c_after_a_text_within(self):
+        """A text that on_text writes does not keep Ctrl-C from ending the outer one."""
+        path = os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf")
+        writer, other = takt.Generator(path), takt.Generator(path)
+        before = signal.signal(signal.SIGINT, lambda number, frame: None)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
+        def on_text(_):
+            other.generate("a", max_tokens=2)
+            signal.raise_signal(signal.SIGINT)
+        with self.assertRaises(takt.Error):
+            writer.generate("a b", max_tokens=0, ignore_eos=True, on_text=on_text)
+        self.assertTrue(writer.generate("a b", max_tokens=3).text)
+
     def test_samplers(self):
         writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"))
 
