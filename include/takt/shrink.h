@@ -30,8 +30,8 @@ extern "C" {
 typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, takt_session *after,
                                            takt_comparison *comparison);
 
-/** How far a long job is: `done` of `total` in the part called `what` ("observing", "rounding",
- *  "measuring", "scoring"). A job has several parts, and each begins at 0. Called on the thread
+/** How far a long job is: `done` of `total` in the part called `what` ("observing", "scaling",
+ *  "rounding", "measuring", "scoring"). A job has several parts, and each begins at 0. Called on the thread
  * that called the job. */
 typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint64_t total);
 
@@ -61,8 +61,9 @@ typedef struct takt_quantize_options {
      *  do without. Borrowed for the call. */
     const takt_data *calib;
     /** How weights are rounded: to "nearest" (default); up or down so that the layer's
-     *  result on inputs like those of `calib` changes least, "adaround"; or one after another so
-     *  that each makes up for the errors before it, "gptq". */
+     *  result on inputs like those of `calib` changes least, "adaround"; one after another so that
+     *  each makes up for the errors before it, "gptq"; or, for w4 and w8, to nearest after weights
+     *  that meet large inputs were scaled up, and those inputs down, "awq". */
     const char *rounding;
     const takt_data *test; /**< samples with labels to score on; may be NULL */
     const char *metric;    /**< "top1" (default) or "top5" */

@@ -20,17 +20,6 @@ typedef struct work {
 
 /* ---- pairs ---- */
 
-/* The input channel that element k of a row belongs to; in groups, within the group. */
-static int64_t channel_of(const takt_graph *g, const takt_shrink_layer *l, int64_t k)
-{
-    const takt_type *w = takt_type_of(g, l->w);
-    if (!l->is_conv)
-        return k;
-    const bool nhwc = g->nodes[l->product].attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
-    const int64_t channels = w->dim[nhwc ? w->rank - 1 : 1];
-    return nhwc ? k % channels : k / (l->inner / channels);
-}
-
 static bool is_own(const work *w, const takt_shrink_layer *l)
 {
     return w->layers.uses[l->w] == 1 && (l->bias == TAKT_NONE || w->layers.uses[l->bias] == 1);
@@ -83,7 +72,8 @@ static double scale_readers(work *w, size_t i, int64_t c, double by)
     double most = 0;
     for (int64_t r = 0; r < l->rows; r++)
         for (int64_t k = 0; k < l->inner; k++) {
-            const bool reads = l->groups > 1 ? r == c : channel_of(w->layers.graph, l, k) == c;
+            const bool reads =
+                l->groups > 1 ? r == c : takt_shrink_channel_of(w->layers.graph, l, k) == c;
             double *v = &w->weights[i][r * l->inner + k];
             if (!reads)
                 continue;

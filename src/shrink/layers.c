@@ -186,6 +186,16 @@ size_t takt_shrink_weight_index(const takt_graph *g, const takt_shrink_layer *l,
     return l->w_axis == 0 ? (size_t)(row * l->inner + k) : (size_t)(k * l->rows + row);
 }
 
+int64_t takt_shrink_channel_of(const takt_graph *g, const takt_shrink_layer *l, int64_t k)
+{
+    const takt_type *w = takt_type_of(g, l->w);
+    if (!l->is_conv)
+        return k;
+    const bool nhwc = g->nodes[l->product].attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
+    const int64_t channels = w->dim[nhwc ? w->rank - 1 : 1];
+    return nhwc ? k % channels : k / (l->inner / channels);
+}
+
 void takt_shrink_weights(const takt_graph *g, const takt_shrink_layer *l, double *to)
 {
     const takt_tensor *w = g->nodes[l->w].attr[0].tensor;

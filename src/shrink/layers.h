@@ -37,6 +37,8 @@ void takt_shrink_layers_deinit(takt_shrink_layers *l);
 /* The position of element (row, k) of the weights. */
 size_t takt_shrink_weight_index(const takt_graph *g, const takt_shrink_layer *l, int64_t row,
                                 int64_t k);
+/* The input channel that element k of a row belongs to; in groups, within the group. */
+int64_t takt_shrink_channel_of(const takt_graph *g, const takt_shrink_layer *l, int64_t k);
 /* The weights as doubles, row after row; `to` has room for rows * inner. */
 void takt_shrink_weights(const takt_graph *g, const takt_shrink_layer *l, double *to);
 /* The bias of each row; zeros where there is none. */

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "pass/pass.h"
+#include "shrink/awq.h"
 #include "shrink/equalize.h"
 #include "shrink/smooth.h"
 
@@ -71,10 +72,15 @@ static takt_status read_rounding(takt_quantizing *z)
     const char *word = z->o.rounding != NULL ? z->o.rounding : "nearest";
     z->is_gptq = strcmp(word, "gptq") == 0;
     z->is_adaround = strcmp(word, "adaround") == 0;
-    if (!z->is_gptq && !z->is_adaround && strcmp(word, "nearest") != 0)
+    z->is_awq = strcmp(word, "awq") == 0;
+    const bool by_data = z->is_gptq || z->is_adaround || z->is_awq;
+    if (!by_data && strcmp(word, "nearest") != 0)
         return takt_fail(z->ctx, TAKT_E_OPTION,
-                         "there is no rounding %s: nearest, adaround or gptq", word);
-    if ((z->is_gptq || z->is_adaround) && z->o.calib == NULL)
+                         "there is no rounding %s: nearest, adaround, gptq or awq", word);
+    if (z->is_awq && z->kind->block == 0)
+        return takt_fail(z->ctx, TAKT_E_OPTION, "awq is for weights in blocks, w4 or w8: not %s",
+                         z->kind->name);
+    if (by_data && z->o.calib == NULL)
         return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data: samples of what comes in",
                          word);
     return TAKT_OK;
@@ -145,6 +151,9 @@ static takt_status find_layers(takt_quantizing *z)
         TAKT_TRY(takt_shrink_equalize(&z->base, &z->summary.equalized));
     if (z->o.smooth > 0)
         TAKT_TRY(takt_shrink_smooth(&z->calib, &z->base, z->o.smooth, &z->summary.smoothed));
+    const takt_awq_request awq = {z->kind, z->o.keeps, z->o.keeps_user};
+    if (z->is_awq)
+        TAKT_TRY(takt_shrink_awq(&z->calib, &z->base, &awq));
     TAKT_TRY(takt_shrink_layers_init(&z->layers, z->base));
     TAKT_TRY(make_room(z));
     for (size_t i = 0; i < z->layers.count; i++) {

@@ -15,7 +15,7 @@ typedef struct takt_quantizing {
     takt_quantize_options o;
     const takt_quant_kind *kind;
     takt_range_method method;
-    bool is_gptq, is_adaround;
+    bool is_gptq, is_adaround, is_awq;
     double percent; /* of TAKT_RANGE_PERCENTILE */
     double drop;    /* the budget; negative: none */
     int top;        /* of the metric */
