@@ -223,7 +223,8 @@ typedef struct takt_prune_options {
  * A model without the channels that are worth least: `takt prune`.
  *
  * A channel goes with everything that belongs to it: columns of the next layer, scales of norms,
- * the other branch of a residual, its place in a concatenation; heads of attention go as a whole.
+ * the other branch of a residual, its place in a concatenation, the gates and the state of a
+ * recurrent unit; heads of attention go as a whole.
  * What reaches an input or an output of the model stays. Parameters stay parameters, so that the
  * result can be trained on. TAKT_ERR_ARGUMENT (7504) if a layer would lose its last channel,
  * TAKT_ERR_UNSUPPORTED (7502) if nothing can go. On failure `*pruned` is NULL.

@@ -7,32 +7,56 @@
 
 /* ---- setting up ---- */
 
+/* A value of a body at its edge is read by the scan, which relates it to the values outside. */
+static void each_edge(const takt_groups *g, uint32_t *counts, bool is_list)
+{
+    for (size_t i = 0; i < g->body_count; i++) {
+        const takt_group_body *b = &g->bodies[i];
+        for (size_t k = 0; k < b->graph->input_count + b->graph->output_count; k++) {
+            const bool is_input = k < b->graph->input_count;
+            const size_t id =
+                b->first + (is_input ? b->graph->inputs[k].id
+                                     : b->graph->outputs[k - b->graph->input_count].id);
+            if (is_list)
+                g->users[id][counts[id]] = b->scan;
+            counts[id]++;
+        }
+    }
+}
+
+static void each_user(const takt_groups *g, uint32_t *counts, bool is_list)
+{
+    for (size_t i = 0; i < g->node_count; i++)
+        for (uint32_t k = 0; g->live[i] && k < g->nodes[i].in_count; k++) {
+            const takt_id in = g->nodes[i].in[k];
+            if (in == TAKT_NONE)
+                continue;
+            if (is_list)
+                g->users[in][counts[in]] = (takt_id)i;
+            counts[in]++;
+        }
+    each_edge(g, counts, is_list);
+}
+
 static takt_status list_users(takt_groups *g)
 {
-    const takt_graph *graph = g->graph;
-    uint32_t *counts = takt_arena_array(&g->arena, graph->count, sizeof *counts);
-    g->users = takt_arena_array(&g->arena, graph->count, sizeof *g->users);
-    g->live = takt_arena_array(&g->arena, graph->count, 1);
+    uint32_t *counts = takt_arena_array(&g->arena, g->node_count, sizeof *counts);
+    g->users = takt_arena_array(&g->arena, g->node_count, sizeof *g->users);
+    g->live = takt_arena_array(&g->arena, g->node_count, 1);
     if (counts == NULL || g->users == NULL || g->live == NULL)
         return TAKT_ERR_MEMORY;
-    takt_graph_live(graph, g->live);
-    for (size_t i = 0; i < graph->count; i++)
-        for (uint32_t k = 0; g->live[i] && k < graph->nodes[i].in_count; k++)
-            if (graph->nodes[i].in[k] != TAKT_NONE)
-                counts[graph->nodes[i].in[k]]++;
-    for (size_t i = 0; i < graph->count; i++) {
+    takt_graph_live(g->graph, g->live);
+    for (size_t i = 0; i < g->body_count; i++)
+        takt_graph_live(g->bodies[i].graph, g->live + g->bodies[i].first);
+    each_user(g, counts, false);
+    for (size_t i = 0; i < g->node_count; i++) {
         g->users[i] = takt_arena_array(&g->arena, counts[i] + 1, sizeof **g->users);
         if (g->users[i] == NULL)
             return TAKT_ERR_MEMORY;
         g->users[i][counts[i]] = TAKT_NONE;
         counts[i] = 0;
     }
-    for (size_t i = 0; i < graph->count; i++)
-        for (uint32_t k = 0; g->live[i] && k < graph->nodes[i].in_count; k++) {
-            const takt_id in = graph->nodes[i].in[k];
-            if (in != TAKT_NONE)
-                g->users[in][counts[in]++] = (takt_id)i;
-        }
+    each_user(g, counts, true);
     return TAKT_OK;
 }
 
@@ -41,11 +65,17 @@ takt_status takt_groups_init(takt_groups *g, const takt_graph *graph)
     *g = (takt_groups){.ctx = graph->ctx, .graph = graph};
     takt_arena_init(&g->arena, graph->ctx);
     size_t axes = 0;
-    g->offsets = takt_arena_array(&g->arena, graph->count + 1, sizeof *g->offsets);
-    takt_status status = g->offsets != NULL ? list_users(g) : TAKT_ERR_MEMORY;
-    for (size_t i = 0; status == TAKT_OK && i < graph->count; i++) {
+    takt_status status = takt_groups_list_nodes(g);
+    if (status == TAKT_OK)
+        status = list_users(g);
+    g->offsets = status == TAKT_OK
+                     ? takt_arena_array(&g->arena, g->node_count + 1, sizeof *g->offsets)
+                     : NULL;
+    if (status == TAKT_OK && g->offsets == NULL)
+        status = TAKT_ERR_MEMORY;
+    for (size_t i = 0; status == TAKT_OK && i < g->node_count; i++) {
         g->offsets[i] = axes;
-        axes += (size_t)graph->nodes[i].type->rank;
+        axes += (size_t)g->nodes[i].type->rank;
     }
     g->index = status == TAKT_OK ? takt_arena_array(&g->arena, axes + 1, sizeof *g->index) : NULL;
     if (status == TAKT_OK && g->index == NULL)
@@ -118,7 +148,7 @@ static void wake(takt_groups *g, takt_id id)
 
 static takt_group_axis *reach(takt_groups *g, takt_axis_ref at)
 {
-    const takt_dim size = g->graph->nodes[at.node].type->dim[at.axis];
+    const takt_dim size = g->nodes[at.node].type->dim[at.axis];
     takt_group_axis *axis = find(g, at);
     if (axis != NULL || g->status != TAKT_OK || !takt_dim_is_number(size) || size < 1 ||
         size > 1 << 20)
@@ -175,7 +205,7 @@ void takt_groups_link(takt_groups *g, takt_axis_ref u, takt_axis_ref v, takt_axi
 
 void takt_groups_same(takt_groups *g, takt_axis_ref u, takt_axis_ref v)
 {
-    const takt_dim size = g->graph->nodes[u.node].type->dim[u.axis];
+    const takt_dim size = g->nodes[u.node].type->dim[u.axis];
     takt_groups_link(g, u, v, (takt_axis_map){1, size > 0 ? size : 1, 1, 0});
 }
 
@@ -188,7 +218,7 @@ void takt_groups_block(takt_groups *g, takt_axis_ref at)
 
 void takt_groups_block_all(takt_groups *g, takt_id node)
 {
-    for (int d = 0; d < g->graph->nodes[node].type->rank; d++)
+    for (int d = 0; d < g->nodes[node].type->rank; d++)
         takt_groups_block(g, (takt_axis_ref){node, d});
 }
 
@@ -227,7 +257,7 @@ bool takt_groups_start(takt_groups *g, takt_axis_ref at)
 takt_status takt_groups_settle(takt_groups *g)
 {
     const takt_graph *graph = g->graph;
-    for (size_t i = 0; i < graph->count && g->status == TAKT_OK; i++)
+    for (size_t i = 0; i < g->node_count && g->status == TAKT_OK; i++)
         if (g->live[i])
             takt_groups_relate(g, (takt_id)i, true);
     for (size_t i = 0; i < graph->input_count; i++)

@@ -21,10 +21,21 @@ typedef struct takt_group_axis {
     uint32_t count;
 } takt_group_axis;
 
+/* The body of a scan. Its nodes have numbers behind those of the graph. */
+typedef struct takt_group_body {
+    takt_id scan;
+    const takt_graph *graph;
+    size_t first; /* its node i has the number first + i */
+} takt_group_body;
+
 typedef struct takt_groups {
     takt_ctx *ctx;
     const takt_graph *graph;
     takt_arena arena;
+    takt_node *nodes; /* of the graph, then of all bodies; `in` are numbers of this list */
+    size_t node_count;
+    takt_group_body *bodies;
+    size_t body_count;
     size_t *offsets; /* per node: where its axes begin in `index` */
     uint32_t *index; /* per axis of every node: entry of `axes` + 1, or 0 */
     takt_group_axis *axes;
@@ -50,7 +61,18 @@ TAKT_MUST_USE takt_status takt_groups_settle(takt_groups *g);
 uint32_t takt_groups_unit(takt_groups *g, takt_axis_ref at, uint32_t index);
 bool takt_groups_is_blocked(takt_groups *g, uint32_t unit);
 
-/* ---- for the rules of ops (groups_ops.c) ---- */
+/* The body of scan `id`; NULL: it is another op. */
+const takt_group_body *takt_groups_body(const takt_groups *g, takt_id id);
+/* Fills `nodes` and `bodies`. */
+TAKT_MUST_USE takt_status takt_groups_list_nodes(takt_groups *g);
+
+/* What a slice takes of an axis of known size. */
+typedef struct takt_slice_part {
+    int64_t first, count, step;
+} takt_slice_part;
+takt_slice_part takt_groups_slice_part(const takt_node *n, int axis, int64_t size);
+
+/* ---- for the rules of ops (groups_ops.c, groups_scan.c) ---- */
 
 /* Element i of `u` belongs to element offset + mul * ((i / div) % mod) of `v`. */
 typedef struct takt_axis_map {
@@ -69,5 +91,12 @@ void takt_groups_block_all(takt_groups *g, takt_id node);
 /* Applies the rules of node `id` to the axes of its inputs and results. `is_last`: nothing more
  * will be reached, and axes that the rules cannot follow are blocked. */
 void takt_groups_relate(takt_groups *g, takt_id id, bool is_last);
+
+/* Rules that need more room. */
+void takt_groups_scan(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
+void takt_groups_get(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
+void takt_groups_slice(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
+/* Keeps all that the node reads and gives. */
+void takt_groups_block_node(takt_groups *g, const takt_node *n, takt_id id);
 
 #endif

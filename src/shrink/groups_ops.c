@@ -7,7 +7,7 @@ typedef takt_axis_ref ref;
 
 static const takt_type *type_at(const takt_groups *g, takt_id id)
 {
-    return g->graph->nodes[id].type;
+    return g->nodes[id].type;
 }
 
 static takt_dim size_at(const takt_groups *g, ref r)
@@ -31,7 +31,7 @@ static void aligned(takt_groups *g, takt_id x, takt_id y)
     }
 }
 
-static void block_node(takt_groups *g, const takt_node *n, takt_id id)
+void takt_groups_block_node(takt_groups *g, const takt_node *n, takt_id id)
 {
     takt_groups_block_all(g, id);
     for (uint32_t k = 0; k < n->in_count; k++)
@@ -75,7 +75,7 @@ static void conv_dx(takt_groups *g, const takt_node *n, takt_id id, bool is_last
     const bool nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
     if (n->attr[TAKT_CONV_GROUPS].i64 != 1) {
         if (is_last)
-            block_node(g, n, id);
+            takt_groups_block_node(g, n, id);
         return;
     }
     const takt_id x = n->in[0], w = n->in[1];
@@ -89,7 +89,7 @@ static void matmul(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
     const int ra = type_at(g, a)->rank, rb = type_at(g, b)->rank, ry = type_at(g, id)->rank;
     if (ra < 2 || rb < 2) {
         if (is_last)
-            block_node(g, n, id);
+            takt_groups_block_node(g, n, id);
         return;
     }
     const bool ta = takt_node_attr(n, "transpose_a")->boolean;
@@ -115,7 +115,7 @@ static void attention(takt_groups *g, const takt_node *n, takt_id id, bool is_la
     const takt_dim width = size_at(g, q);
     if ((kv != 0 && kv != heads) || !takt_dim_is_number(width) || width % heads != 0) {
         if (is_last)
-            block_node(g, n, id);
+            takt_groups_block_node(g, n, id);
         return;
     }
     for (size_t k = 0; k < 4; k++) {
@@ -224,7 +224,7 @@ static void reshape(takt_groups *g, const takt_node *n, takt_id id, bool is_last
         } else if (fits && j2 - j == 1) {
             segment(g, (ref){id, j}, (ref){x, i}, i2, false, is_last);
         } else if (is_last) {
-            block_node(g, n, id);
+            takt_groups_block_node(g, n, id);
             return;
         } else {
             return;
@@ -315,7 +315,7 @@ static const struct {
     {&takt_op_attention, NULL, attention},
     {&takt_op_transpose, transpose, NULL},
     {&takt_op_concat, concat, NULL},
-    {&takt_op_slice, NULL, whole_axes},
+    {&takt_op_slice, NULL, takt_groups_slice},
     {&takt_op_pad, NULL, whole_axes},
     {&takt_op_broadcast, norm, NULL},
     {&takt_op_reshape, NULL, reshape},
@@ -332,6 +332,8 @@ static const struct {
     {&takt_op_rms_norm, norm, NULL},
     {&takt_op_softmax, NULL, along_axis},
     {&takt_op_log_softmax, NULL, along_axis},
+    {&takt_op_scan, NULL, takt_groups_scan},
+    {&takt_op_get, NULL, takt_groups_get},
     {&takt_op_gather, NULL, gather},
     {&takt_op_reduce_mean, NULL, reduce},
     {&takt_op_reduce_sum, NULL, reduce},
@@ -341,7 +343,7 @@ static const struct {
 
 void takt_groups_relate(takt_groups *g, takt_id id, bool is_last)
 {
-    const takt_node *n = &g->graph->nodes[id];
+    const takt_node *n = &g->nodes[id];
     if ((n->op->traits & TAKT_LEAF) != 0)
         return;
     if ((n->op->traits & (TAKT_ELEMENTWISE | TAKT_PREDICATE)) != 0 && n->out_count == 1) {
@@ -358,5 +360,5 @@ void takt_groups_relate(takt_groups *g, takt_id id, bool is_last)
         return;
     }
     if (is_last) /* an unknown op: its inputs and readers are kept */
-        block_node(g, n, id);
+        takt_groups_block_node(g, n, id);
 }

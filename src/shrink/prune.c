@@ -45,12 +45,50 @@ static const char *label_of(const takt_node *n)
     return n->origin != NULL && n->origin->name != NULL ? n->origin->name : takt_node_label(n);
 }
 
+/* The group whose axes this one is among; reached from a layer before it, or from itself. */
+static const takt_prune_group *start_of(const takt_pruning *p, size_t starts, takt_axis_ref at)
+{
+    const size_t entry = p->sets.index[p->sets.offsets[at.node] + (size_t)at.axis];
+    for (size_t i = 0; entry > 0 && i < starts; i++)
+        if (p->groups[i].axis < entry && entry <= p->groups[i].axis + p->groups[i].axes)
+            return &p->groups[i];
+    return NULL;
+}
+
+/* Every set belongs to the first layer that gives it. */
+static void share_sets(takt_pruning *p, takt_prune_group *shared)
+{
+    const takt_graph *g = p->model->graph;
+    const size_t starts = p->group_count;
+    size_t count = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_axis_ref at = {(takt_id)i, channels_of(g, &g->nodes[i])};
+        const takt_prune_group *start =
+            at.axis >= 0 && p->sets.live[i] ? start_of(p, starts, at) : NULL;
+        bool is_new = false;
+        for (takt_dim k = 0; start != NULL && k < g->nodes[i].type->dim[at.axis]; k++) {
+            uint32_t *owner = &p->owner[takt_groups_unit(&p->sets, at, (uint32_t)k)];
+            is_new = is_new || *owner == 0;
+            *owner = *owner == 0 ? (uint32_t)count + 1 : *owner;
+        }
+        if (is_new)
+            shared[count++] =
+                (takt_prune_group){.name = label_of(&g->nodes[i]),
+                                   .axis = start->axis,
+                                   .axes = start->axes,
+                                   .is_start = p->sets.axes[start->axis].at.node == i};
+    }
+    p->groups = shared;
+    p->group_count = count;
+}
+
 static takt_status find_groups(takt_pruning *p)
 {
     const takt_graph *g = p->model->graph;
     TAKT_TRY(takt_groups_init(&p->sets, g));
     p->groups = takt_arena_array(&p->arena, g->count + 1, sizeof *p->groups);
-    if (p->groups == NULL)
+    takt_prune_group *shared = takt_arena_array(&p->arena, g->count + 1, sizeof *shared);
+    if (p->groups == NULL || shared == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++) {
         const int axis = channels_of(g, &g->nodes[i]);
@@ -62,9 +100,14 @@ static takt_status find_groups(takt_pruning *p)
             .name = label_of(&g->nodes[i]), .axis = before, .axes = p->sets.axis_count - before};
     }
     TAKT_TRY(takt_groups_settle(&p->sets));
-    p->importance = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->importance);
-    p->is_gone = takt_arena_array(&p->arena, p->sets.element_count + 1, sizeof *p->is_gone);
-    return p->importance != NULL && p->is_gone != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    const size_t elements = p->sets.element_count + 1;
+    p->importance = takt_arena_array(&p->arena, elements, sizeof *p->importance);
+    p->is_gone = takt_arena_array(&p->arena, elements, sizeof *p->is_gone);
+    p->owner = takt_arena_array(&p->arena, elements, sizeof *p->owner);
+    if (p->importance == NULL || p->is_gone == NULL || p->owner == NULL)
+        return TAKT_ERR_MEMORY;
+    share_sets(p, shared);
+    return TAKT_OK;
 }
 
 /* ---- figures ---- */

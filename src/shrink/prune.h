@@ -7,10 +7,12 @@
 #include "api/model.h"
 #include "shrink/groups.h"
 
-/* Axes that were reached from one layer. */
+/* Sets of channels that a layer gives first. Layers that meet in a concatenation share axes, but
+ * each has its own sets. */
 typedef struct takt_prune_group {
     const char *name;   /* of that layer */
-    size_t axis, axes;  /* of the list of groups.h: the first, and how many */
+    size_t axis, axes;  /* of the list of groups.h, where its sets are: the first, and how many */
+    bool is_start;      /* these axes were reached from this layer */
     size_t units, gone; /* sets of channels, and those to remove */
 } takt_prune_group;
 
@@ -24,6 +26,7 @@ typedef struct takt_pruning {
     size_t group_count;
     double *importance; /* per element that stands for its set */
     bool *is_gone;      /* likewise */
+    uint32_t *owner;    /* likewise: its group + 1; 0: no layer gives it */
     takt_graph *pruned;
     takt_prune_summary summary;
 } takt_pruning;

@@ -27,9 +27,15 @@ static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t 
     *end = b->first + b->count;
 }
 
-static bool may_go(const takt_pruning *p, uint32_t e)
+/* Whether this element stands for a set of the group. */
+static bool is_of(const takt_pruning *p, const takt_prune_group *group, uint32_t e)
 {
-    return p->sets.parent[e] == e && !p->sets.blocked[e] && !p->is_gone[e];
+    return p->sets.parent[e] == e && p->owner[e] == (uint32_t)(group - p->groups) + 1;
+}
+
+static bool may_go(const takt_pruning *p, const takt_prune_group *group, uint32_t e)
+{
+    return is_of(p, group, e) && !p->sets.blocked[e] && !p->is_gone[e];
 }
 
 static bool is_kept(const takt_pruning *p, const takt_prune_group *group)
@@ -38,11 +44,12 @@ static bool is_kept(const takt_pruning *p, const takt_prune_group *group)
 }
 
 /* The least valuable set that may be removed; UINT32_MAX: there is none. */
-static uint32_t least(const takt_pruning *p, uint32_t first, uint32_t end)
+static uint32_t least(const takt_pruning *p, const takt_prune_group *group)
 {
-    uint32_t best = UINT32_MAX;
+    uint32_t best = UINT32_MAX, first, end;
+    span(p, group, &first, &end);
     for (uint32_t e = first; e < end; e++)
-        if (may_go(p, e) && (best == UINT32_MAX || p->importance[e] < p->importance[best]))
+        if (may_go(p, group, e) && (best == UINT32_MAX || p->importance[e] < p->importance[best]))
             best = e;
     return best;
 }
@@ -76,7 +83,7 @@ static size_t candidates(const takt_pruning *p, uint32_t index, candidate *to)
     double sum = 0;
     span(p, &p->groups[index], &first, &end);
     for (uint32_t e = first; e < end; e++)
-        if (may_go(p, e)) {
+        if (may_go(p, &p->groups[index], e)) {
             to[count++] = (candidate){.value = p->importance[e], .group = index};
             sum += p->importance[e];
         }
@@ -129,14 +136,34 @@ static takt_status share(takt_pruning *p, size_t *wanted)
 
 /* ---- which of them ---- */
 
+/* An axis must keep an element: one branch of a concatenation, or one part of a slice, could lose
+ * all while the group keeps most. */
+static bool is_last_of_an_axis(takt_pruning *p, const takt_prune_group *group, uint32_t set)
+{
+    for (size_t k = 0; k < group->axes; k++) {
+        const takt_group_axis *a = &p->sets.axes[group->axis + k];
+        bool has_other = false, has_it = false;
+        for (uint32_t i = 0; i < a->count && !has_other; i++) {
+            const uint32_t unit = takt_groups_unit(&p->sets, a->at, i);
+            has_it = has_it || unit == set;
+            has_other = unit != set && !p->is_gone[unit];
+        }
+        if (has_it && !has_other)
+            return true;
+    }
+    return false;
+}
+
 static size_t remove_least(takt_pruning *p, takt_prune_group *group, size_t wanted)
 {
-    uint32_t first, end;
-    span(p, group, &first, &end);
     while (group->gone < wanted) {
-        const uint32_t worst = least(p, first, end);
+        const uint32_t worst = least(p, group);
         if (worst == UINT32_MAX)
             break;
+        if (is_last_of_an_axis(p, group, worst)) {
+            p->sets.blocked[worst] = true;
+            continue;
+        }
         p->is_gone[worst] = true;
         group->gone++;
     }
@@ -164,7 +191,7 @@ takt_status takt_prune_choose(takt_pruning *p)
         uint32_t first, end;
         span(p, &p->groups[i], &first, &end);
         for (uint32_t e = first; e < end; e++)
-            p->groups[i].units += p->sets.parent[e] == e;
+            p->groups[i].units += is_of(p, &p->groups[i], e);
         p->summary.channels_before += p->groups[i].units;
     }
     TAKT_TRY(p->o.is_global ? compete(p, wanted) : share(p, wanted));

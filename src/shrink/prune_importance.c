@@ -26,16 +26,16 @@ static void add_leaf(takt_pruning *p, takt_axis_ref at, const takt_tensor *t)
 /* Whether this leaf is the scale of a batch normalisation. */
 static bool is_scale(const takt_pruning *p, takt_id id)
 {
-    const takt_graph *g = p->model->graph;
+    const takt_node *nodes = p->sets.nodes;
     for (const takt_id *user = p->sets.users[id]; *user != TAKT_NONE; user++)
-        if (g->nodes[*user].op == &takt_op_batch_norm && g->nodes[*user].in[1] == id)
+        if (nodes[*user].op == &takt_op_batch_norm && nodes[*user].in[1] == id)
             return true;
     return false;
 }
 
 static bool counts(const takt_pruning *p, takt_id id, bool by_scale)
 {
-    const takt_node *n = &p->model->graph->nodes[id];
+    const takt_node *n = &p->sets.nodes[id];
     if ((n->op != &takt_op_constant && n->op != &takt_op_state) ||
         !takt_dtype_is_float(n->type->dtype))
         return false;
@@ -67,7 +67,7 @@ takt_status takt_prune_judge(takt_pruning *p)
         return takt_fail_hint(p->ctx, "magnitude, bn or taylor");
     }
     for (size_t i = 0; i < p->group_count; i++) /* without a batch norm the weights decide */
-        if (!by_scale || !judge_group(p, &p->groups[i], true))
+        if (p->groups[i].is_start && (!by_scale || !judge_group(p, &p->groups[i], true)))
             judge_group(p, &p->groups[i], false);
     return TAKT_OK;
 }
