@@ -15,7 +15,7 @@ bool takt_alpha_is_hinge(const takt_net_node *n)
             (n->of->op == &takt_op_leaky_relu && n->of->attr[0].f64 <= 1));
 }
 
-static double left_slope(const takt_net_node *n)
+double takt_alpha_left(const takt_net_node *n)
 {
     return n->of->op == &takt_op_relu ? 0 : n->of->attr[0].f64;
 }
@@ -230,7 +230,7 @@ static void improve(takt_region *r, size_t id, size_t count, int step)
 {
     takt_alpha *x = r->alpha;
     const takt_net_node *n = &r->net->nodes[id];
-    const double left = left_slope(n), rate = x->rate * (1 - left) * pow(0.98, step);
+    const double left = takt_alpha_left(n), rate = x->rate * (1 - left) * pow(0.98, step);
     const double b1 = 1 - pow(0.9, step + 1), b2 = 1 - pow(0.999, step + 1);
     const double *lo = r->lo[n->sources[0]], *hi = r->hi[n->sources[0]];
     for (size_t k = 0; k < count; k++)

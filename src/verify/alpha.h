@@ -46,6 +46,8 @@ typedef struct takt_alpha {
 
 /* Whether a node is a relu, or a leaky one: two lines that meet at 0. */
 bool takt_alpha_is_hinge(const takt_net_node *n);
+/* Its slope below 0; that of a leaky relu may be negative. */
+double takt_alpha_left(const takt_net_node *n);
 
 /* In the region's arena. */
 TAKT_MUST_USE takt_status takt_alpha_init(takt_region *r, int steps);

@@ -14,12 +14,12 @@ static bool only(const takt_net_value *v, double *value)
     return true;
 }
 
-/* x, or a product of x and one number. */
+/* x, its negative, or a product of x and one number. */
 static bool factor_of(const takt_net_builder *b, takt_id id, takt_id x, double *factor)
 {
     const takt_node *n = takt_node_at(b->graph, id);
-    *factor = 1;
-    if (id == x)
+    *factor = id == x ? 1 : -1;
+    if (id == x || (n->op == &takt_op_neg && n->in[0] == x))
         return true;
     if (n->op != &takt_op_mul)
         return false;

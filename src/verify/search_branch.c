@@ -12,13 +12,14 @@ static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
     const takt_net_node *n = &r->net->nodes[id];
     const size_t at = row * n->count + j;
     const double l = r->lo[n->sources[0]][j], u = r->hi[n->sources[0]][j], a = r->rows[id][at];
-    const double slope = r->alpha->slope[id][at];
+    const double left = takt_alpha_left(n), slope = r->alpha->slope[id][at];
     if (!(l < 0) || !(u > 0) || !isfinite(l) || !isfinite(u) || a == 0)
         return 0;
     if (a < 0)
-        return -a * (u * -l / (u - l));
-    /* A slope of 0 or 1 loses nothing at one end; such a relu comes last, but is not skipped. */
-    return a * (fmin(slope * -l, (1 - slope) * u) + 1e-6 * fmin(-l, u));
+        return -a * (1 - left) * (u * -l / (u - l));
+    /* A slope of either side loses nothing at one end; such a relu comes last, but is not
+     * skipped. */
+    return a * (fmin((slope - left) * -l, (1 - slope) * u) + 1e-6 * (1 - left) * fmin(-l, u));
 }
 
 static void insert(takt_branch *b, takt_candidate one)
@@ -46,6 +47,7 @@ void takt_branch_find(const takt_region *r, size_t row, takt_branch *b)
                 insert(b, (takt_candidate){.relu = (uint32_t)i,
                                            .element = k,
                                            .loss = loss,
+                                           .left = takt_alpha_left(n),
                                            .pull = r->rows[i][row * n->count + k],
                                            .slope = r->alpha->slope[i][row * n->count + k]});
         }
@@ -54,8 +56,8 @@ void takt_branch_find(const takt_region *r, size_t row, takt_branch *b)
 
 double takt_branch_beta(const takt_candidate *c, int side)
 {
-    /* A leaky relu that falls below 0 has negative slopes; multipliers must not be negative. */
-    return fmax(c->pull, 0) * fmax(side == 0 ? c->slope : 1 - c->slope, 0);
+    /* The part's line is the half's plus this much of the side. */
+    return fmax(c->pull, 0) * fmax(side == 0 ? c->slope - c->left : 1 - c->slope, 0);
 }
 
 /* How much the bound of one half is better than that of the part. */

@@ -11,7 +11,7 @@
 /* A relu that may be split, by what its lines lose. */
 typedef struct takt_candidate {
     uint32_t relu, element;
-    double loss, pull, slope; /* its coefficient in the row, and the slope below it */
+    double loss, left, pull, slope; /* left: its slope below 0; pull: its coefficient in the row */
 } takt_candidate;
 
 enum { TAKT_BRANCH_TRIED = 8 };

@@ -72,6 +72,22 @@ for body, method in (("relu(a + 0.1) + relu(-a - 0.1) + 0.3", "alpha"),
     said = takt("verify", net, "--property", TIE, "--method", method)
     expect(said.returncode == 0, f"{body} and a relu: {said.stdout}{said.stderr}")
 
+# A leaky relu that falls below 0: its slopes are negative, and it is split nevertheless. The largest
+# y0 of 24 inputs is between the two bounds; lines alone prove 1.15.
+WIDE = "".join(f"(declare-const X_{i} Real)\n(assert (<= X_{i} 0.3))\n(assert (>= X_{i} -0.3))\n"
+               for i in range(24)) + "(declare-const Y_0 Real)\n"
+FALLS = write("falls.takt", "model falls(x: f32[1, 24]) seed=1 {\n"
+              "  h = leaky_relu(dense(x, 10), slope=-0.1)\n"
+              "  return dense(leaky_relu(dense(h, 8), slope=-0.1), 1)\n}\n")
+for least, verdict in ((0.755, 0), (0.74, 1)):
+    given = write("falls.vnnlib", WIDE + f"(assert (>= Y_0 {least}))\n")
+    said = takt("verify", FALLS, "--property", given, "--counterexample", WITNESS)
+    expect(said.returncode == verdict, f"{least}: {said.stdout}{said.stderr}")
+TURNS = write("turns.takt", "model turns(x: f32[1, 2]) -> f32[1, 2] {\n"
+              "  return leaky_relu(x, slope=-1)\n}\n")
+said = takt("verify", TURNS, "--property", prop("turns.vnnlib", -1, 1, "(<= Y_0 -0.001)"))
+expect(said.returncode == 0, f"a slope of -1: {said.stdout}{said.stderr}")
+
 # ---- nets that sense rounding (after arXiv 2506.01054): true of reals, false of f32 ----
 
 BITS = prop("bits.vnnlib", 1.25, 2, "(>= Y_0 0.2)")
