@@ -71,6 +71,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_relation_read(const takt_model *model, c
 TAKT_API TAKT_MUST_USE takt_status takt_relation_load(const takt_model *model, const char *relation,
                                                       const char *path, takt_tensor_view *view);
 
+/** Whether an array that the caller made may be bound as an input relation. A set of tuples may be
+ * in any order, but a run does not look whether its numbers are in their domains: they would only
+ * have no names.
+ *
+ *  @return TAKT_ERR_FORMAT for a number outside its domain, TAKT_ERR_ARGUMENT for a view that is
+ * not its tensor, TAKT_ERR_NOT_FOUND for another relation */
+TAKT_API TAKT_MUST_USE takt_status takt_relation_check(const takt_model *model,
+                                                       const char *relation,
+                                                       const takt_tensor_view *view);
+
 /** Tuples in ascending order. */
 typedef struct takt_tuples {
     size_t count;

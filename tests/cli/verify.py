@@ -72,16 +72,28 @@ for body, method in (("relu(a + 0.1) + relu(-a - 0.1) + 0.3", "alpha"),
     said = takt("verify", net, "--property", TIE, "--method", method)
     expect(said.returncode == 0, f"{body} and a relu: {said.stdout}{said.stderr}")
 
-# A leaky relu that falls below 0: its slopes are negative, and it is split nevertheless. The largest
-# y0 of 24 inputs is between the two bounds; lines alone prove 1.15.
-WIDE = "".join(f"(declare-const X_{i} Real)\n(assert (<= X_{i} 0.3))\n(assert (>= X_{i} -0.3))\n"
-               for i in range(24)) + "(declare-const Y_0 Real)\n"
+
+
+def wide(count, least):
+    """Inputs from -0.3 to 0.3, and one output that is never `least` or more."""
+    return write("wide.vnnlib", "".join(
+        f"(declare-const X_{i} Real)\n(assert (<= X_{i} 0.3))\n(assert (>= X_{i} -0.3))\n"
+        for i in range(count)) + f"(declare-const Y_0 Real)\n(assert (>= Y_0 {least}))\n")
+
+
+# Where the last relu is off, the claim follows from that side alone, which depends on the others.
+SIDES = write("sides.takt", "model sides(x: f32[1, 4]) seed=35 {\n"
+              "  h = relu(dense(relu(dense(x, 8) - 0.1), 3))\n"
+              "  return dense(x, 1) - 9 * relu(dense(h, 1))\n}\n")
+said = takt("verify", SIDES, "--property", wide(4, 0.5546))
+expect(said.returncode == 0, f"relus of a side: {said.stdout}{said.stderr}")
+# A leaky relu that falls below 0: its slopes are negative, and it is split nevertheless. The
+# largest y0 of 24 inputs is between the two bounds; lines alone prove 1.15.
 FALLS = write("falls.takt", "model falls(x: f32[1, 24]) seed=1 {\n"
               "  h = leaky_relu(dense(x, 10), slope=-0.1)\n"
               "  return dense(leaky_relu(dense(h, 8), slope=-0.1), 1)\n}\n")
 for least, verdict in ((0.755, 0), (0.74, 1)):
-    given = write("falls.vnnlib", WIDE + f"(assert (>= Y_0 {least}))\n")
-    said = takt("verify", FALLS, "--property", given, "--counterexample", WITNESS)
+    said = takt("verify", FALLS, "--property", wide(24, least), "--counterexample", WITNESS)
     expect(said.returncode == verdict, f"{least}: {said.stdout}{said.stderr}")
 TURNS = write("turns.takt", "model turns(x: f32[1, 2]) -> f32[1, 2] {\n"
               "  return leaky_relu(x, slope=-1)\n}\n")

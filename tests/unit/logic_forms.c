@@ -247,6 +247,15 @@ static void any_order(void)
     takt_tuples_free(ctx, &tuples);
     proof(m, &view);
     counted(&view, 3);
+    EXPECT_OK(ctx, takt_relation_check(m, "e", &view));
+    EXPECT_STATUS(ctx, takt_relation_check(m, "f", &view), TAKT_ERR_NOT_FOUND);
+    rows[3][1] = 100000;
+    EXPECT_STATUS(ctx, takt_relation_check(m, "e", &view), TAKT_ERR_FORMAT);
+    EXPECT(strstr(takt_last_error(ctx), "row 3, column 1 is 100000, and domain d has 100000") !=
+               NULL,
+           "%s", takt_last_error(ctx));
+    const takt_tensor_view flat = {.data = rows, .dtype = TAKT_U32, .rank = 1, .dims = {16}};
+    EXPECT_STATUS(ctx, takt_relation_check(m, "e", &flat), TAKT_ERR_ARGUMENT);
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
 }

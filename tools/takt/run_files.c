@@ -69,28 +69,6 @@ static bool is_relation(const takt_model *model, const char *name, takt_relation
     return false;
 }
 
-/* Tuples of an array: what a file of facts is checked for as well. */
-static int check_tuples(tool_run *r, const takt_relation *about, const takt_tensor_view *view,
-                        const char *path)
-{
-    const uint32_t *at = view->data;
-    if (view->dtype != TAKT_U32 || view->rank != 2 || view->dims[1] != about->arity)
-        return TAKT_EXIT_OK; /* dense, or refused for its type */
-    for (int64_t row = 0; row < view->dims[0]; row++, at += about->arity) {
-        bool is_none = true; /* rows that hold no tuple are all ones */
-        for (int i = 0; i < about->arity; i++)
-            is_none = is_none && at[i] == UINT32_MAX;
-        for (int i = 0; i < about->arity && !is_none; i++)
-            if (about->sizes[i] >= 0 && (int64_t)at[i] >= about->sizes[i])
-                return tool_usage_error(
-                    r->t, 3601, NULL, "%s: row %lld, column %d is %lu, and domain %s has %lld",
-                    path, (long long)row, i, (unsigned long)at[i],
-                    about->domains[i] != NULL ? about->domains[i] : "of the column",
-                    (long long)about->sizes[i]);
-    }
-    return TAKT_EXIT_OK;
-}
-
 static int load_one(tool_run *r, int index, const char *path)
 {
     takt_tensor_view *view = &r->inputs[index];
@@ -124,9 +102,12 @@ static int load_one(tool_run *r, int index, const char *path)
         return tool_usage_error(r->t, 1003, hint, "input %s is %s, in %s it is %s", d->name,
                                 takt_dtype_name(d->dtype), path, takt_dtype_name(view->dtype));
     }
-    const int code = has_tuples ? check_tuples(r, &about, view, path) : TAKT_EXIT_OK;
-    if (code != TAKT_EXIT_OK)
-        return code;
+    const bool is_set = has_tuples && !is_facts && about.form == TAKT_RELATION_TUPLES &&
+                        view->rank == 2 && view->dims[1] == about.arity;
+    const takt_status checked = is_set ? takt_relation_check(r->model, d->name, view)
+                                       : TAKT_OK; /* else refused for its type */
+    if (checked != TAKT_OK)
+        return tool_finish(r->t, checked);
     return tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path) ? TAKT_EXIT_OK
                                                                              : TAKT_EXIT_USAGE;
 }

@@ -25,6 +25,41 @@ takt_status takt_logic_check(const takt_model *model, const takt_relation_info *
     return takt_fail(model->ctx, TAKT_E_BINDING, "the view is not the tensor of %s", r->name);
 }
 
+static takt_status refuse(const takt_model *model, const takt_relation_info *r, int64_t row,
+                          int column, uint32_t value)
+{
+    const takt_var_range *of = &r->arg[column];
+    return takt_fail(model->ctx, TAKT_E_FACTS,
+                     "%s: row %lld, column %d is %lu, and domain %s has %lld", r->name,
+                     (long long)row, column, (unsigned long)value,
+                     of->domain != NULL ? of->domain->name : "of the column", (long long)of->size);
+}
+
+takt_status takt_relation_check(const takt_model *model, const char *relation,
+                                const takt_tensor_view *view)
+{
+    TAKT_NEED(NULL, model);
+    TAKT_NEED(NULL, relation);
+    TAKT_NEED(NULL, view);
+    const takt_relation_info *r = takt_logic_find(model, relation);
+    if (r == NULL)
+        return TAKT_ERR_NOT_FOUND;
+    TAKT_TRY(takt_logic_check(model, r, view));
+    if (r->form != TAKT_FORM_TUPLES || view->dtype != TAKT_U32)
+        return TAKT_OK;
+    const uint32_t *at = view->data;
+    for (int64_t row = 0; row < view->dims[0]; row++, at += r->arity) {
+        bool is_none = true; /* rows that hold no tuple are all ones */
+        for (int i = 0; i < r->arity; i++)
+            is_none = is_none && at[i] == UINT32_MAX;
+        for (int i = 0; i < r->arity && !is_none; i++)
+            if (r->arg[i].is_known && takt_dim_is_number(r->arg[i].size) &&
+                (int64_t)at[i] >= r->arg[i].size)
+                return refuse(model, r, row, i, at[i]);
+    }
+    return TAKT_OK;
+}
+
 void takt_tuple_begin(takt_tuple_walk *w, const takt_relation_info *r, const takt_tensor_view *view)
 {
     *w = (takt_tuple_walk){.relation = r, .view = view, .count = 1};
