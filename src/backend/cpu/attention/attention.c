@@ -77,12 +77,27 @@ static void add_mask(const takt_attention_head *h, size_t query, size_t limit, f
     f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
 }
 
-/* All keys of all queries, which follow each other. */
-static void weigh_all(const takt_attention_head *h, size_t count)
+/* The masks of all of them, which follow each other as the scores do, or are added one by one. */
+static void add_masks(const takt_attention_head *h, size_t first, size_t count)
+{
+    const takt_attention *f = h->f;
+    const float *mask = h->mask + first * f->mask_stride[2];
+    if (f->mask_stride[3] == 1 && f->mask_stride[2] == h->keys)
+        f->add(h->scores, (const void *[]){h->scores, mask}, (const unsigned char[]){0, 0},
+               count * h->keys, NULL);
+    else
+        for (size_t i = 0; i < count; i++)
+            add_mask(h, first + i, h->keys, h->scores + i * h->keys);
+}
+
+/* All keys of all queries from `first` on, which follow each other. */
+static void weigh_all(const takt_attention_head *h, size_t first, size_t count)
 {
     const takt_attention *f = h->f;
     f->mul(h->scores, (const void *[]){h->scores, &f->scale}, (const unsigned char[]){0, 1},
            count * h->keys, NULL);
+    if (h->mask != NULL)
+        add_masks(h, first, count);
     f->softmax(&(takt_rows_step){.op = TAKT_ROWS_SOFTMAX,
                                  .dst = h->scores,
                                  .src = h->scores,
@@ -98,9 +113,8 @@ void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t cou
 {
     enum { AT_ONCE = 1 << 14 }; /* elements: a step polls after more of them */
     const takt_attention *f = h->f;
-    if (!f->is_causal && h->mask == NULL && seen == h->keys && stride == seen && seen > 0 &&
-        seen <= AT_ONCE / count) {
-        weigh_all(h, count);
+    if (!f->is_causal && seen == h->keys && stride == seen && seen > 0 && seen <= AT_ONCE / count) {
+        weigh_all(h, first, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
