@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "op/util/window.h"
 #include "pass/passes.h"
 
 bool takt_is_close(double a, double b)
@@ -100,6 +101,10 @@ bool takt_known_scaled(const takt_graph *g, takt_id id, takt_id *x, double *scal
         *x = n->in[1];
         return true;
     }
+    if (n->op == &takt_op_add && takt_known_scalar(g, n->in[1], &value) && value == 0) {
+        *x = n->in[0]; /* a zero shift, as Paddle writes it after every scale */
+        return true;
+    }
     if (n->op != &takt_op_div || !takt_known_scalar(g, n->in[1], &value) || value == 0)
         return false;
     *scale /= value;
@@ -183,12 +188,50 @@ static takt_id norm_of(takt_graph *g, bool is_centred, const takt_id in[3], doub
                            &attr);
 }
 
+/* A value for every channel of every group, as a vector; TAKT_NONE if it is something else. */
+static takt_id channels_of(takt_graph *g, takt_id id, const takt_type *like)
+{
+    const takt_type *t = takt_type_of(g, id);
+    const takt_dim channels = like->dim[like->rank - 2] * like->dim[like->rank - 1];
+    size_t count;
+    if (t->rank < 2 || t->rank > like->rank || !takt_type_count(t, &count) ||
+        count != (size_t)channels || t->dim[t->rank - 1] != like->dim[like->rank - 1] ||
+        t->dim[t->rank - 2] != like->dim[like->rank - 2] || t->dtype != like->dtype)
+        return TAKT_NONE;
+    return takt_reshape(g, id, &channels, 1);
+}
+
+/* Channels that were split into groups, joined, normalised and split again. */
+static takt_id split_group(takt_rewrite *r, const takt_normed *found, const takt_type *like)
+{
+    takt_graph *g = r->out;
+    takt_dim dims[TAKT_MAX_RANK];
+    const int rank = like->rank - 1;
+    for (int d = 0; d < rank; d++)
+        dims[d] = like->dim[d];
+    dims[rank - 1] = like->dim[rank - 1] * like->dim[rank];
+    const takt_id in[3] = {takt_reshape(g, r->map[found->x], dims, (size_t)rank),
+                           channels_of(g, r->map[found->gamma], like),
+                           channels_of(g, r->map[found->beta], like)};
+    if (in[1] == TAKT_NONE || in[2] == TAKT_NONE)
+        return TAKT_NONE;
+    const takt_named_attr how[3] = {{"groups", takt_attr_i64(like->dim[rank - 1])},
+                                    {"epsilon", takt_attr_f64(found->epsilon)},
+                                    {"layout", takt_attr_i64(TAKT_NHWC)}};
+    const takt_id y = takt_graph_call(g, &takt_op_group_norm, 3, in, 3, how);
+    return y == TAKT_NONE ? y : takt_reshape(g, y, like->dim, (size_t)like->rank);
+}
+
 static takt_id norm(takt_rewrite *r, const takt_node *n)
 {
     takt_normed found;
     const char *why = takt_match_norm(uses_of(r), r->id, &found);
     if (why != NULL)
         return why[0] == '\0' ? TAKT_NONE : takt_refuse(r, n, why);
+    const takt_type like = *n->type;
+    if (found.is_grouped)
+        return takt_match_type(r->out, r->map[found.x], &like) ? split_group(r, &found, &like)
+                                                               : TAKT_NONE;
     takt_id in[3] = {r->map[found.x], TAKT_NONE, TAKT_NONE};
     if (!takt_match_type(r->out, in[0], n->type))
         return TAKT_NONE;
@@ -306,7 +349,7 @@ static const takt_rule rules[] = {
     {&takt_op_div, "x * a gate of x / c = gelu(x), hard_swish(x)", gate},
     {&takt_op_div, "(x - mean) / sqrt(variance + e) = layer_norm(x)", norm},
     {&takt_op_mul, "x * rsqrt(mean(x * x) + e) = rms_norm(x)", norm},
-    {&takt_op_add, "x * s + (b - mean * s) = layer_norm(x)", norm},
+    {&takt_op_add, "x * s + (b - mean * s) = layer_norm(x), group_norm(x)", norm},
     {&takt_op_mul, "layer_norm(x) * g = layer_norm(x, g)", scaled_layer},
     {&takt_op_mul, "rms_norm(x) * g = rms_norm(x, g)", scaled_rms},
     {&takt_op_add, "layer_norm(x, g) + b = layer_norm(x, g, b)", shifted_norm},

@@ -13,7 +13,8 @@
 bool takt_known_scalar(const takt_graph *g, takt_id id, double *value);
 /* A node of `op` at `id`, or NULL. */
 const takt_node *takt_known_op(const takt_graph *g, takt_id id, const takt_op *op);
-/* The operand of a product or quotient with a known number, which `*scale` is multiplied by. */
+/* The operand of a product or quotient with a known number, which `*scale` is multiplied by, or of
+ * a sum with zero. */
 bool takt_known_scaled(const takt_graph *g, takt_id id, takt_id *x, double *scale);
 /* Equal up to the rounding of constants in files. */
 bool takt_is_close(double a, double b);
@@ -28,15 +29,31 @@ typedef struct takt_normed {
     bool is_centred;
     takt_id x, gamma, beta; /* gamma, beta: TAKT_NONE if the pattern has none */
     double epsilon;
+    bool is_grouped; /* x is [batch, ..., groups, channels], normalised over all but these two */
 } takt_normed;
 
 enum { TAKT_ATTENDED_Q, TAKT_ATTENDED_K, TAKT_ATTENDED_V };
 
 typedef struct takt_attended {
     takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
-    bool is_transposed;    /* k is [..., dim, keys] */
+    takt_id windows;       /* [1, windows, 1, rows, keys], added to the mask; or TAKT_NONE */
+    takt_id soft;          /* the softmax, whose axes a mask has */
+    bool is_transposed[3]; /* k, v are [..., dim, keys] */
     double scale;
 } takt_attended;
+
+/* Rows that heads were split from. */
+typedef struct takt_heads {
+    takt_id from; /* [batch, rows, heads, dim], with an axis of 1 somewhere or without */
+    int64_t slot; /* -1; else [batch, rows, slots, heads, dim], of which this is the slot */
+    takt_dim batch, rows, heads, dim;
+} takt_heads;
+
+/* Those of `id`, which is [batch, heads, rows, dim], both first axes perhaps as one, or with the
+ * last two of them in the other order. */
+bool takt_find_heads(const takt_graph *g, takt_id id, bool is_transposed, takt_heads *found);
+/* All that a row has, [batch, rows, heads * dim]. */
+takt_id takt_make_rows(takt_rewrite *r, const takt_heads *h);
 
 typedef struct takt_grouped {
     takt_id x, gamma, beta; /* one for each channel */

@@ -13,10 +13,47 @@ static takt_id bare(takt_uses u, takt_id id, double *scale)
     return id;
 }
 
+/* A value that only this reshape reads, which leaves its last two axes as they are. */
+static takt_id unmoved(takt_uses u, takt_id id)
+{
+    const takt_node *n = takt_known_op(u.g, id, &takt_op_reshape);
+    if (n == NULL || u.of[id] != 1)
+        return id;
+    const takt_type *to = n->type, *from = takt_type_of(u.g, n->in[0]);
+    if (to->rank < 3 || from->rank < 3)
+        return id;
+    for (int d = 1; d <= 2; d++)
+        if (!takt_dim_same(u.g->dims, to->dim[to->rank - d], from->dim[from->rank - d]))
+            return id;
+    return n->in[0];
+}
+
 /* The product of the scores behind known factors. */
 static const takt_node *scores_of(takt_uses u, takt_id id, double *scale)
 {
-    return takt_known_op(u.g, bare(u, id, scale), &takt_op_matmul);
+    return takt_known_op(u.g, unmoved(u, bare(u, id, scale)), &takt_op_matmul);
+}
+
+/* Scores [windows, heads, ...] to which a mask for each window was added as [1, windows, heads,
+ * ...]: those before it, else `id`. */
+static takt_id before_windows(takt_uses u, takt_id id, takt_id *windows)
+{
+    const takt_id inner = unmoved(u, id);
+    const takt_node *sum = takt_known_op(u.g, inner, &takt_op_add);
+    if (inner == id || sum == NULL || sum->type->rank != 5 || u.of[inner] != 1)
+        return id;
+    for (int k = 0; k < 2; k++) {
+        const takt_id scores = unmoved(u, sum->in[k]);
+        const takt_type *t = takt_type_of(u.g, sum->in[k]);
+        const takt_type *mask = takt_type_of(u.g, sum->in[1 - k]);
+        const bool is_mask = mask->rank == 5 && mask->dim[0] == 1 && mask->dim[2] == 1;
+        if (scores == sum->in[k] || t->rank != 5 || t->dim[0] != 1 || !is_mask ||
+            !takt_type_same(u.g->dims, takt_type_of(u.g, scores), takt_type_of(u.g, id)))
+            continue;
+        *windows = sum->in[1 - k];
+        return scores;
+    }
+    return id;
 }
 
 static const char *read_scores(takt_uses u, const takt_node *product, takt_attended *a)
@@ -26,7 +63,7 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
         return "the queries are transposed";
     if (rank != 3 && rank != 4)
         return "its products are not of three or four axes";
-    a->is_transposed = takt_node_int(product, "transpose_b") == 0;
+    a->is_transposed[K] = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);
     a->part[K] = bare(u, product->in[1], &a->scale);
     return takt_type_of(u.g, a->part[Q])->rank == rank &&
@@ -35,42 +72,50 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
                : "queries and keys differ in their axes";
 }
 
-const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
+/* The product that `scores` is, with or without a mask; `*plain` is what the mask was added to. */
+static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended *a, takt_id *plain)
 {
-    const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
-    const takt_node *soft = n == NULL ? NULL : takt_known_op(u.g, n->in[0], &takt_op_softmax);
-    const takt_node *moved = n == NULL ? NULL : takt_known_op(u.g, n->in[0], &takt_op_reshape);
-    if (moved != NULL && takt_known_op(u.g, moved->in[0], &takt_op_softmax) != NULL)
-        return "its softmax has other axes than its products";
-    if (soft == NULL)
-        return "";
-    const int64_t axis = takt_node_int(soft, "axis");
-    const int rank = n->type->rank;
-    *a = (takt_attended){.mask = TAKT_NONE, .scale = 1};
-    takt_id scores = soft->in[0];
     const takt_node *sum = takt_known_op(u.g, scores, &takt_op_add);
     const takt_node *product = scores_of(u, scores, &a->scale);
+    *plain = scores;
     for (int k = 0; sum != NULL && product == NULL && k < 2; k++) {
         a->scale = 1;
         product = scores_of(u, sum->in[k], &a->scale);
         a->mask = sum->in[1 - k];
+        *plain = sum->in[k];
     }
+    return product;
+}
+
+const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
+{
+    const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
+    const takt_id at = n == NULL ? TAKT_NONE : unmoved(u, n->in[0]);
+    const takt_node *soft = n == NULL ? NULL : takt_known_op(u.g, at, &takt_op_softmax);
+    if (soft == NULL)
+        return "";
+    const int64_t axis = takt_node_int(soft, "axis");
+    *a = (takt_attended){.mask = TAKT_NONE, .windows = TAKT_NONE, .soft = at, .scale = 1};
+    takt_id plain;
+    const takt_id scores = before_windows(u, soft->in[0], &a->windows);
+    const takt_node *product = find_product(u, scores, a, &plain);
     if (product == NULL)
         return takt_known_op(u.g, scores, &takt_op_select) != NULL
                    ? "its mask is a selection, which gives a row of absent keys another value"
                    : "what softmax reads is not a product";
-    if (axis != -1 && axis != rank - 1)
+    if (axis != -1 && axis != soft->type->rank - 1)
         return "softmax is not over the last axis";
-    if (u.of[n->in[0]] != 1 || (sum != NULL && u.of[scores] != 1) ||
-        u.of[product - u.g->nodes] != 1)
+    if (u.of[at] != 1 || u.of[scores] != 1 || u.of[plain] != 1 || u.of[product - u.g->nodes] != 1)
         return "a value inside it is used elsewhere too";
-    if (!takt_type_same(u.g->dims, product->type, soft->type))
+    if (!takt_type_same(u.g->dims, takt_type_of(u.g, plain), soft->type))
         return "its mask makes the scores larger";
     if (n->type->dtype != TAKT_F32)
         return "its kernels are for f32";
-    if (takt_node_int(n, "transpose_a") != 0 || takt_node_int(n, "transpose_b") != 0 ||
-        takt_type_of(u.g, n->in[1])->rank != rank)
-        return "the values are transposed";
+    if (takt_node_int(n, "transpose_a") != 0)
+        return "its weights are transposed";
+    if (takt_type_of(u.g, n->in[1])->rank != n->type->rank || product->type->rank != n->type->rank)
+        return "its two products differ in their axes";
+    a->is_transposed[V] = takt_node_int(n, "transpose_b") != 0;
     a->part[V] = n->in[1];
     return read_scores(u, product, a);
 }
@@ -112,27 +157,6 @@ static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
     return apart->in[0];
 }
 
-/* The rows that heads were split from, [batch, rows, heads, dim], if `id` is their transpose. */
-static takt_id rows_of(const takt_graph *g, takt_id id, bool is_transposed)
-{
-    static const int64_t plain[4] = {0, 2, 1, 3}, transposed[4] = {0, 2, 3, 1};
-    return is_perm(g, id, is_transposed ? transposed : plain) ? g->nodes[id].in[0] : TAKT_NONE;
-}
-
-/* Whether rows are those of every sample and head of the result. */
-static bool is_all(const takt_graph *g, takt_id rows, takt_dim batch, int64_t heads)
-{
-    const takt_type *t = takt_type_of(g, rows);
-    return takt_dim_same(g->dims, t->dim[0], batch) && t->dim[2] == heads;
-}
-
-static takt_id merged(takt_graph *g, takt_id rows)
-{
-    const takt_type t = *takt_type_of(g, rows);
-    const takt_dim dims[3] = {t.dim[0], t.dim[1], takt_make_product(g, t.dim + 2, 2)};
-    return takt_reshape(g, rows, dims, 3);
-}
-
 static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t shared, double scale)
 {
     const takt_named_attr attrs[] = {{"heads", takt_attr_i64(heads)},
@@ -141,41 +165,70 @@ static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t s
     return takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
 }
 
+/* The mask of every sample and head, or TAKT_NONE. */
+static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
+{
+    const takt_id mask = a->mask == TAKT_NONE ? TAKT_NONE : r->map[a->mask];
+    if (a->windows == TAKT_NONE)
+        return mask;
+    const takt_type t = *takt_type_of(r->out, r->map[a->windows]);
+    const takt_id windows = takt_reshape(r->out, r->map[a->windows], t.dim + 1, 4);
+    return mask == TAKT_NONE ? windows : takt_add(r->out, mask, windows);
+}
+
+/* Whether all parts come from rows, and a mask is of their samples and heads. */
+static bool find_rows(const takt_rewrite *r, const takt_attended *a, takt_heads found[3],
+                      int64_t shared[3])
+{
+    static const int64_t last[4] = {0, 1, 3, 2};
+    const takt_graph *g = r->in;
+    const takt_type *soft = takt_type_of(g, a->soft);
+    for (int k = 0; k < 3; k++) {
+        bool is_transposed = a->is_transposed[k];
+        takt_id id = a->part[k];
+        if (k == K && is_transposed && is_perm(g, id, last) &&
+            takt_known_op(g, g->nodes[id].in[0], &takt_op_reshape) != NULL) {
+            id = g->nodes[id].in[0];
+            is_transposed = false;
+        }
+        shared[k] = -1;
+        id = k == Q || is_transposed ? id : shared_of(g, id, &shared[k]);
+        if (!takt_find_heads(g, id, is_transposed, &found[k]) ||
+            !takt_dim_is_number(found[k].heads) ||
+            !takt_dim_same(g->dims, found[k].batch, found[Q].batch) ||
+            found[k].heads != (shared[k] < 0 ? found[Q].heads : shared[k]))
+            return false;
+        shared[k] = found[k].heads;
+    }
+    const bool is_masked = a->mask != TAKT_NONE || a->windows != TAKT_NONE;
+    return shared[K] == shared[V] &&
+           (!is_masked ||
+            (soft->rank == 4 && takt_dim_same(g->dims, soft->dim[0], found[Q].batch) &&
+             soft->dim[1] == found[Q].heads));
+}
+
 /* Heads split from rows are read in place. */
 static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
 {
-    static const int64_t last[4] = {0, 1, 3, 2}, back[4] = {0, 2, 1, 3};
+    static const int64_t back[4] = {0, 2, 1, 3};
     takt_graph *g = r->out;
     const takt_type root = *r->in->nodes[r->id].type;
-    int64_t shared[3] = {0};
+    takt_heads part[3];
+    int64_t shared[3];
     takt_id in[4];
-    if (root.rank != 4 || !takt_dim_is_number(root.dim[1]))
-        return TAKT_NONE;
-    for (int k = 0; k < 3; k++) {
-        bool is_transposed = k == K && a->is_transposed;
-        takt_id id = a->part[k];
-        if (is_transposed && is_perm(r->in, id, last) &&
-            takt_known_op(r->in, r->in->nodes[id].in[0], &takt_op_reshape) != NULL) {
-            id = r->in->nodes[id].in[0];
-            is_transposed = false;
-        }
-        shared[k] = root.dim[1];
-        id = k == Q || is_transposed ? id : shared_of(r->in, id, &shared[k]);
-        const takt_id rows = rows_of(r->in, id, is_transposed);
-        if (rows == TAKT_NONE || !is_all(r->in, rows, root.dim[0], shared[k]))
-            return TAKT_NONE;
-        in[k] = r->map[rows];
-    }
-    if (shared[K] != shared[V])
+    if (!find_rows(r, a, part, shared))
         return TAKT_NONE;
     for (int k = 0; k < 3; k++)
-        in[k] = merged(g, in[k]);
-    in[3] = a->mask == TAKT_NONE ? TAKT_NONE : r->map[a->mask];
-    const takt_id y = call(g, in, root.dim[1], shared[K], a->scale);
+        in[k] = takt_make_rows(r, &part[k]);
+    in[3] = whole_mask(r, a);
+    takt_id y = call(g, in, part[Q].heads, shared[K], a->scale);
     if (y == TAKT_NONE)
         return y;
-    const takt_dim cut[4] = {root.dim[0], root.dim[2], root.dim[1], root.dim[3]};
-    return takt_transpose(g, takt_reshape(g, y, cut, 4), back, 4);
+    const takt_dim cut[4] = {part[Q].batch, part[Q].rows, part[Q].heads, part[V].dim};
+    y = takt_transpose(g, takt_reshape(g, y, cut, 4), back, 4);
+    return y == TAKT_NONE || takt_type_same(g->dims, takt_type_of(g, y), &root)
+               ? y
+               : takt_reshape(g, y, root.dim, (size_t)root.rank);
 }
 
 /* The mask if heads are separate samples: [1 or batch, 1, queries, keys]. */
@@ -239,13 +292,17 @@ takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char 
         *why = "keys or values are shared by several heads";
         return TAKT_NONE;
     }
+    if (a->windows != TAKT_NONE ||
+        (a->mask != TAKT_NONE && takt_type_of(r->in, a->soft)->rank != root.rank)) {
+        *why = "its mask has other axes than its products, whose heads were not cut from rows";
+        return TAKT_NONE;
+    }
     if (a->mask != TAKT_NONE && !flat_mask(g, r->map[a->mask], root.rank, &in[3])) {
         *why = "its mask differs between heads, which were not cut from rows";
         return TAKT_NONE;
     }
-    in[K] = a->is_transposed ? transposed_back(g, in[K]) : in[K];
     for (int k = 0; k < 3; k++)
-        in[k] = flat(g, in[k]);
+        in[k] = flat(g, a->is_transposed[k] ? transposed_back(g, in[k]) : in[k]);
     const takt_id y = call(g, in, 1, 1, a->scale);
     return y == TAKT_NONE ? y : takt_reshape(g, y, root.dim, (size_t)root.rank);
 }

@@ -1,4 +1,5 @@
-/* recognise_norm.c - layer and root-mean-square normalisation over the last axis. */
+/* recognise_norm.c - layer and root-mean-square normalisation over the last axis, and Keras' group
+ * normalisation: over all axes but the first and the last but one of a picture that was split. */
 #include "op/util/window.h"
 #include "pass/recognise.h"
 
@@ -15,14 +16,29 @@ static bool square_of(const takt_graph *g, takt_id id, takt_id *x)
     return n->op == &takt_op_pow && takt_known_scalar(g, n->in[1], &exponent) && exponent == 2;
 }
 
-/* The mean over the last axis, kept as 1; `*is_other`: it is over other axes. tf2onnx writes a
- * pool where there are three axes. */
-static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, bool *is_other)
+/* What a mean is over: the last axis, all that belong to a group, or something else. */
+typedef enum axes_kind { LAST, GROUP, OTHER } axes_kind;
+
+static axes_kind kind_of(const takt_attr *axes, int rank)
+{
+    if (axes->count == 1)
+        return axes->i64s[0] == -1 || axes->i64s[0] == rank - 1 ? LAST : OTHER;
+    bool seen[TAKT_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < axes->count; i++)
+        seen[axes->i64s[i] < 0 ? axes->i64s[i] + rank : axes->i64s[i]] = true;
+    for (int d = 0; d < rank; d++)
+        if (seen[d] == (d == 0 || d == rank - 2))
+            return OTHER;
+    return rank > 3 ? GROUP : OTHER;
+}
+
+/* The mean, its axes kept as 1. tf2onnx writes a pool where there are three axes. */
+static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, axes_kind *kind)
 {
     const takt_node *n = takt_known_op(g, id, &takt_op_global_avg_pool);
     if (n != NULL) {
         *x = n->in[0];
-        *is_other = n->type->rank != 3 || takt_node_int(n, "layout") != TAKT_NCHW;
+        *kind = n->type->rank != 3 || takt_node_int(n, "layout") != TAKT_NCHW ? OTHER : LAST;
         return true;
     }
     n = takt_known_op(g, id, &takt_op_reduce_mean);
@@ -31,16 +47,15 @@ static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, bool *is_other)
     const takt_attr *axes = takt_node_attr(n, "axes");
     const int rank = takt_type_of(g, n->in[0])->rank;
     *x = n->in[0];
-    *is_other = axes->count != 1 || (axes->i64s[0] != -1 && axes->i64s[0] != rank - 1) ||
-                takt_node_int(n, "keep") == 0;
+    *kind = takt_node_int(n, "keep") == 0 ? OTHER : kind_of(axes, rank);
     return true;
 }
 
 /* x - mean(x). */
-static bool centred(const takt_graph *g, takt_id id, takt_id *x, takt_id *mean, bool *is_other)
+static bool centred(const takt_graph *g, takt_id id, takt_id *x, takt_id *mean, axes_kind *kind)
 {
     const takt_node *n = takt_known_op(g, id, &takt_op_sub);
-    if (n == NULL || !mean_of(g, n->in[1], x, is_other) || *x != n->in[0])
+    if (n == NULL || !mean_of(g, n->in[1], x, kind) || *x != n->in[0])
         return false;
     *mean = n->in[1];
     return true;
@@ -50,14 +65,13 @@ static bool centred(const takt_graph *g, takt_id id, takt_id *x, takt_id *mean, 
 typedef struct spread {
     takt_id of, x, mean; /* what is squared; if that is x - mean: these, else of and TAKT_NONE */
     double epsilon;
-    bool is_other;
+    axes_kind kind;
 } spread;
 
 static bool spread_of(const takt_graph *g, takt_id id, spread *s)
 {
     const takt_node *n = &g->nodes[id];
     takt_id square;
-    bool is_other = false;
     s->epsilon = 0;
     if (n->op == &takt_op_add) {
         const bool is_right = takt_known_scalar(g, n->in[1], &s->epsilon);
@@ -65,15 +79,17 @@ static bool spread_of(const takt_graph *g, takt_id id, spread *s)
             return false;
         id = n->in[is_right ? 0 : 1];
     }
-    if (!mean_of(g, id, &square, &s->is_other) || !square_of(g, square, &s->of) || s->epsilon < 0)
+    if (!mean_of(g, id, &square, &s->kind) || !square_of(g, square, &s->of) || s->epsilon < 0)
         return false;
     s->x = s->of;
     s->mean = TAKT_NONE;
-    if (!centred(g, s->of, &s->x, &s->mean, &is_other)) {
+    axes_kind kind = s->kind;
+    if (!centred(g, s->of, &s->x, &s->mean, &kind)) {
         s->x = s->of;
         s->mean = TAKT_NONE;
+    } else if (kind != s->kind) {
+        s->kind = OTHER;
     }
-    s->is_other |= is_other;
     return true;
 }
 
@@ -100,7 +116,7 @@ static bool root_of(const takt_graph *g, takt_id id, bool is_inverse, spread *s)
 static const char *accept(takt_uses u, takt_id x, takt_id root, const spread *s, bool is_centred)
 {
     const takt_type *t = takt_type_of(u.g, x);
-    if (s->is_other)
+    if (s->kind != LAST)
         return "it is not over the last axis alone";
     if (!takt_dim_is_number(t->dim[t->rank - 1]))
         return "the size of the last axis has a name";
@@ -119,7 +135,7 @@ static const char *normalised(takt_uses u, takt_id above, takt_id root, const sp
     if (!is_centred && (above != s->of || s->mean != TAKT_NONE))
         return s->mean != TAKT_NONE && above != s->x ? "what it divides is not what it squares"
                                                      : "";
-    *found = (takt_normed){is_centred, s->x, TAKT_NONE, TAKT_NONE, s->epsilon};
+    *found = (takt_normed){is_centred, s->x, TAKT_NONE, TAKT_NONE, s->epsilon, false};
     return accept(u, s->x, root, s, is_centred);
 }
 
@@ -155,6 +171,16 @@ static bool scale_of(const takt_graph *g, takt_id id, takt_id *root, takt_id *ga
     return false;
 }
 
+static const char *accept_group(takt_uses u, takt_id root, const takt_normed *found)
+{
+    const takt_type *t = takt_type_of(u.g, found->x);
+    if (!takt_dim_is_number(t->dim[t->rank - 1]) || !takt_dim_is_number(t->dim[t->rank - 2]))
+        return "the number of channels has a name";
+    if (t->dtype != TAKT_F32 && t->dtype != TAKT_F64)
+        return "its kernels are for f32 and f64";
+    return u.of[root] == 1 ? NULL : "the root is used elsewhere too";
+}
+
 /* x * scale + (beta - mean * scale), scale = gamma / root. */
 static const char *by_scale(takt_uses u, takt_id a, takt_id b, takt_normed *found)
 {
@@ -176,8 +202,8 @@ static const char *by_scale(takt_uses u, takt_id a, takt_id b, takt_normed *foun
             mean = minus->in[0];
         }
         if (scale_of(g, scale, &root, &gamma, &s) && s.x == x && s.mean == mean) {
-            *found = (takt_normed){true, x, gamma, beta, s.epsilon};
-            return accept(u, x, root, &s, true);
+            *found = (takt_normed){true, x, gamma, beta, s.epsilon, s.kind == GROUP};
+            return found->is_grouped ? accept_group(u, root, found) : accept(u, x, root, &s, true);
         }
     }
     return "";
@@ -190,7 +216,7 @@ static const char *scaled(takt_uses u, takt_id x, takt_id scale, takt_normed *fo
     spread s;
     if (!scale_of(u.g, scale, &root, &gamma, &s) || s.of != x)
         return "";
-    *found = (takt_normed){s.mean != TAKT_NONE, s.x, gamma, TAKT_NONE, s.epsilon};
+    *found = (takt_normed){s.mean != TAKT_NONE, s.x, gamma, TAKT_NONE, s.epsilon, false};
     return u.of[scale] == 1 ? accept(u, s.x, root, &s, found->is_centred) : "";
 }
 

@@ -41,6 +41,20 @@ static bool half_of(const takt_graph *g, takt_id id, int which, takt_id *x)
     return axis == last && first == which * half;
 }
 
+/* What `id` negates, through known factors and sums with zero; or TAKT_NONE. */
+static takt_id negated(const takt_graph *g, takt_id id)
+{
+    double scale = 1;
+    for (bool moves = true; moves;) {
+        const takt_node *minus = takt_known_op(g, id, &takt_op_neg);
+        scale = minus != NULL ? -scale : scale;
+        takt_id x = minus != NULL ? minus->in[0] : id;
+        moves = minus != NULL || takt_known_scaled(g, id, &x, &scale);
+        id = x;
+    }
+    return scale == -1 ? id : TAKT_NONE;
+}
+
 /* concat(-second half, first half). */
 static bool is_rotated_half(const takt_graph *g, takt_id id, takt_id *x)
 {
@@ -48,8 +62,8 @@ static bool is_rotated_half(const takt_graph *g, takt_id id, takt_id *x)
     takt_id other;
     if (n == NULL || n->in_count != 2 || !is_last(n, "axis", n->type->rank))
         return false;
-    const takt_node *minus = takt_known_op(g, n->in[0], &takt_op_neg);
-    return minus != NULL && half_of(g, minus->in[0], 1, x) && half_of(g, n->in[1], 0, &other) &&
+    const takt_id second = negated(g, n->in[0]);
+    return second != TAKT_NONE && half_of(g, second, 1, x) && half_of(g, n->in[1], 0, &other) &&
            *x == other;
 }
 
