@@ -10,7 +10,9 @@ takt_id takt_io_constant(takt_ctx *ctx, takt_graph *g, const takt_type *type, co
         return takt_graph_fail(g, status);
     const size_t count = takt_tensor_count(&t);
     void *data = takt_tensor_data(&t);
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; f != NULL && type->dtype == TAKT_F32 && k < count; k++)
+        ((float *)data)[k] = (float)f[k]; /* most tables are such */
+    for (size_t k = type->dtype == TAKT_F32 && f != NULL ? count : 0; k < count; k++) {
         if (i != NULL)
             takt_dtype_put_i(type->dtype, data, k, takt_dtype_wrap(type->dtype, i[k]));
         else if (takt_dtype_is_float(type->dtype))

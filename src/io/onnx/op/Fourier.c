@@ -14,18 +14,29 @@ typedef struct part {
     int64_t row, rows, column, columns, n;
 } part;
 
-/* Its cosines, or its sines times `sign`. */
+/* The cosine of that many of n parts of a turn, or its sine times `sign`. */
+static double wave(int64_t turns, int64_t n, double sign)
+{
+    const double angle = 2 * 3.14159265358979323846 * (double)turns / (double)n;
+    return sign == 0 ? cos(angle) : sign * sin(angle);
+}
+
+/* Its cosines, or its sines times `sign`. There are n different ones, each computed once. */
 static takt_id waves(takt_call *c, takt_dtype dtype, const part *t, double sign)
 {
     double *v = takt_onnx_get(c, (size_t)(t->rows * t->columns), sizeof *v);
-    if (v == NULL)
+    double *each = takt_onnx_get(c, (size_t)t->n, sizeof *each);
+    if (v == NULL || each == NULL)
         return TAKT_NONE;
-    for (int64_t r = 0; r < t->rows; r++)
-        for (int64_t k = 0; k < t->columns; k++) {
-            const int64_t turns = (t->row + r) * (t->column + k) % t->n;
-            const double angle = 2 * 3.14159265358979323846 * (double)turns / (double)t->n;
-            v[r * t->columns + k] = sign == 0 ? cos(angle) : sign * sin(angle);
+    for (int64_t i = 0; i < t->n; i++)
+        each[i] = wave(i, t->n, sign);
+    for (int64_t r = 0; r < t->rows; r++) {
+        const int64_t row = (t->row + r) % t->n;
+        for (int64_t k = 0, turns = row * t->column % t->n; k < t->columns; k++) {
+            v[r * t->columns + k] = each[turns];
+            turns += turns + row < t->n ? row : row - t->n;
         }
+    }
     const int64_t dims[2] = {t->rows, t->columns};
     return takt_onnx_floats(c, dtype, v, dims, 2);
 }
