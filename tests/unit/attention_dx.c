@@ -17,7 +17,8 @@ typedef enum content { PLAIN, TINY, ODD_Q, ODD_K, ODD_V, ODD_DY, CONTENTS } cont
 
 static const shape shapes[] = {{256, 256, 2, 2, 16, 16}, {300, 300, 2, 1, 8, 24},
                                {70, 200, 1, 1, 12, 5},   {66, 130, 2, 2, 3, 8},
-                               {65, 65, 3, 1, 4, 4},     {270, 530, 1, 1, 20, 12}};
+                               {65, 65, 3, 1, 4, 4},     {270, 530, 1, 1, 20, 12},
+                               {33, 34, 2, 1, 8, 8},     {40, 64, 1, 1, 8, 16}};
 
 static takt_ctx *ctx;
 

@@ -7,7 +7,7 @@
 #include "kernel/rows_dx_f32/rows_dx_f32.h"
 
 /* Queries at a time, and of these or of keys, where a causal limit cuts a block. */
-enum { TAKT_ATTENTION_DX_BLOCK = TAKT_GEMM_CHUNK, TAKT_ATTENTION_DX_STRIP = 64 };
+enum { TAKT_ATTENTION_DX_BLOCK = TAKT_GEMM_CHUNK, TAKT_ATTENTION_DX_STRIP = 32 };
 
 typedef struct takt_attention_dx {
     takt_attention a; /* sizes and kernels; `block`: queries at a time */
