@@ -302,6 +302,10 @@ int main(int argc, char **argv)
                 "levels [--family NAME]\n");
         return 2;
     }
+    if (o.family != NULL && find_check(o.family) == NULL) {
+        fprintf(stderr, "check_kernels: there is no family %s; --list names them\n", o.family);
+        return 2;
+    }
     if (o.sweep != NULL)
         return (strcmp(o.sweep, "levels") == 0 ? check_sweep_levels(o.family, false)
                                                : check_sweep(o.sweep, o.family)) != 0;
