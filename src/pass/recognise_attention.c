@@ -72,6 +72,58 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
                : "queries and keys differ in their axes";
 }
 
+/* The constant that `id` is, perhaps after a cast. */
+static const takt_node *table_of(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_cast);
+    return takt_known_op(g, n != NULL ? n->in[0] : id, &takt_op_constant);
+}
+
+static double element(const takt_node *table, size_t i)
+{
+    const void *data = takt_tensor_data(table->attr[0].tensor);
+    const takt_dtype dtype = table->type->dtype;
+    return takt_dtype_is_float(dtype) ? takt_dtype_get_f(dtype, data, i)
+                                      : (double)takt_dtype_get_i(dtype, data, i);
+}
+
+/* Whether `keeps` has a 1 where `hides` has a 0, and the other way round. */
+static bool is_opposite(const takt_graph *g, takt_id keeps, takt_id hides)
+{
+    enum { MOST = 1 << 22 }; /* elements that are compared */
+    const takt_node *one = takt_known_op(g, keeps, &takt_op_cast);
+    const takt_node *other = takt_known_op(g, hides, &takt_op_cast);
+    const takt_node *turned = other != NULL ? takt_known_op(g, other->in[0], &takt_op_not) : NULL;
+    if (one != NULL && turned != NULL && one->in[0] == turned->in[0])
+        return true;
+    const takt_node *kept = table_of(g, keeps), *hidden = table_of(g, hides);
+    size_t count;
+    if (kept == NULL || hidden == NULL || !takt_match_type(g, hides, takt_type_of(g, keeps)) ||
+        !takt_type_count(kept->type, &count) || count > MOST)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const double at = element(kept, i);
+        if ((at != 0 && at != 1) || element(hidden, i) != 1 - at)
+            return false;
+    }
+    return true;
+}
+
+/* The scores in scores * kept + hidden * c, as Keras masks them: where c hides a score nothing of
+ * it is left in a sum either. TAKT_NONE: this is something else. */
+static takt_id unmasked(takt_uses u, takt_id id, takt_id mask)
+{
+    const takt_node *product = takt_known_op(u.g, id, &takt_op_mul);
+    double c = 1;
+    takt_id hides;
+    if (product == NULL || u.of[id] != 1 || !takt_known_scaled(u.g, mask, &hides, &c) || c > -1e30)
+        return TAKT_NONE;
+    for (int k = 0; k < 2; k++)
+        if (is_opposite(u.g, product->in[k], hides))
+            return product->in[1 - k];
+    return TAKT_NONE;
+}
+
 /* The product that `scores` is, with or without a mask; `*plain` is what the mask was added to. */
 static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended *a, takt_id *plain)
 {
@@ -79,10 +131,11 @@ static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended 
     const takt_node *product = scores_of(u, scores, &a->scale);
     *plain = scores;
     for (int k = 0; sum != NULL && product == NULL && k < 2; k++) {
+        const takt_id kept = unmasked(u, sum->in[k], sum->in[1 - k]);
+        *plain = kept != TAKT_NONE ? kept : sum->in[k];
         a->scale = 1;
-        product = scores_of(u, sum->in[k], &a->scale);
+        product = scores_of(u, *plain, &a->scale);
         a->mask = sum->in[1 - k];
-        *plain = sum->in[k];
     }
     return product;
 }

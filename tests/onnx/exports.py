@@ -26,6 +26,7 @@ WANT = {
     "merge": ("transpose(", "concat("), "group_norm": ("group_norm(", "instance_norm("),
     "rotary": ("rotary_embedding(", "neg("), "rotary_angles": ("rotary_embedding(", "neg("),
     "rotary_halves": ("rotary_embedding(", "sub("), "mha_einsum": ("attention(", "softmax("),
+    "mha_causal": ("attention(", "softmax("),
     "window": ("attention(", "softmax("),  # windows of a picture that was rolled
 }
 # Keras has channels last and splits them.
