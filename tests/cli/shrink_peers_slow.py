@@ -1,10 +1,10 @@
-"""shrink_peers_slow.py - takt quantize compared with onnxruntime's static quantizer and NNCF on
-the same data.
+"""shrink_peers_slow.py - takt quantize compared with onnxruntime's static quantizer, NNCF and
+TensorFlow's converter on the same data.
 
 mnist-8 and MLPerf Tiny's ic01 in floats, calibrated on 100 samples. All files run in onnxruntime on
-the other samples: Takt's hits must not be fewer than a peer's by more than the 95 % interval of the
+the other samples, those of TensorFlow in LiteRT: Takt's hits must not be fewer than a peer's by more than the 95 % interval of the
 difference, sample by sample. Needs the models and data of TAKT_DATA, and onnx, onnxruntime and
-numpy, here or in build/venv; without them this is skipped. NNCF is compared where it is installed.
+numpy, here or in build/venv; without them this is skipped. NNCF and TensorFlow are compared where they are installed.
 """
 import gzip
 import os
@@ -25,6 +25,10 @@ try:
     import nncf
 except ImportError:
     nncf = None
+try:
+    import _tensorflow
+except ImportError:
+    _tensorflow = None
 
 from _cli import ROOT, expect, finish, path, succeeds  # noqa: E402
 
@@ -83,10 +87,15 @@ def compare(what, model, samples, labels, calib):
     succeeds("quantize", model, "--calib", archive, "--size-first", "-o", ours)
     floats, mine = right(ready, samples, labels), right(ours, samples, labels)
     print(f"{what}: of {len(labels)} floats {floats.sum()}, takt {mine.sum()}")
+    others = []
     for peer, quantise in PEERS:
         theirs = path(f"{what}-{peer}.onnx")
         quantise(ready, theirs, name, calib)
-        other = right(theirs, samples, labels)
+        others.append((peer, right(theirs, samples, labels)))
+    if _tensorflow:
+        theirs = _tensorflow.integers(ready, name, calib)
+        others.append(("tensorflow", _tensorflow.right(theirs, samples, labels)))
+    for peer, other in others:
         spread = 1.96 * np.count_nonzero(mine != other) ** 0.5
         print(f"{what}: {peer} {other.sum()}, {np.count_nonzero(mine != other)} samples differ")
         expect(mine.sum() >= other.sum() - spread,

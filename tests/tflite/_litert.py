@@ -33,10 +33,11 @@ def fnv(data):
     return value
 
 
-def reference(model, inputs, runs=1):
-    """Results of LiteRT's reference kernels; None if it refuses the model (a path or bytes)."""
+def reference(model, inputs, runs=1, fast=False):
+    """Results of LiteRT's reference kernels, or of its `fast` ones; None if it refuses the model
+    (a path or bytes)."""
     given = {"model_content": model} if isinstance(model, bytes) else {"model_path": model}
-    kind = OpResolverType.BUILTIN_REF
+    kind = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if fast else OpResolverType.BUILTIN_REF
     try:
         it = Interpreter(**given, experimental_op_resolver_type=kind, num_threads=1)
         it.allocate_tensors()
@@ -81,6 +82,7 @@ def input_names(path):
 
 
 input_names.known = {}
+reference.Interpreter = Interpreter
 
 
 def finish(failures, what):

@@ -65,19 +65,18 @@ static void between_integers(line *l, bool aligns, bool halves)
 }
 
 /* Weights of a corner along one axis: [rows, 1, 1], or [columns, 1]. */
-static takt_id weights(takt_tfl_call *c, const line *l, bool is_high, bool is_row, bool is_whole)
+static takt_id weights(takt_tfl_call *c, const line *l, bool is_high, bool is_row, takt_dtype in)
 {
     const int64_t dims[] = {l->out, 1, 1};
     double *v = takt_tfl_get(c, (size_t)l->out, sizeof *v);
     for (int64_t i = 0; v != NULL && i < l->out; i++) {
-        const float part = (float)l->weight[i], rest = (is_whole ? 1 << 10 : 1) - part;
+        const float part = (float)l->weight[i], rest = (in != TAKT_F32 ? 1 << 10 : 1) - part;
         v[i] = (double)(is_high ? part : rest);
     }
-    return v == NULL ? TAKT_NONE
-                     : takt_tfl_make_f(c, is_whole ? TAKT_I32 : TAKT_F32, v, dims, is_row ? 3 : 2);
+    return v == NULL ? TAKT_NONE : takt_tfl_make_f(c, in, v, dims, is_row ? 3 : 2);
 }
 
-static takt_id mixed(takt_tfl_call *c, takt_id x, const line l[2], bool is_whole)
+static takt_id mixed(takt_tfl_call *c, takt_id x, const line l[2], takt_dtype in)
 {
     takt_graph *g = c->g;
     takt_id sum = TAKT_NONE;
@@ -85,31 +84,32 @@ static takt_id mixed(takt_tfl_call *c, takt_id x, const line l[2], bool is_whole
         const bool low_row = (corner & 1) == 0, low_column = (corner & 2) == 0;
         const takt_id part =
             taken(c, x, low_row ? l[0].low : l[0].high, low_column ? l[1].low : l[1].high, l);
-        const takt_id row = takt_mul(g, takt_tfl_cast(c, part, is_whole ? TAKT_I32 : TAKT_F32),
-                                     weights(c, &l[0], !low_row, true, is_whole));
-        const takt_id term = takt_mul(g, row, weights(c, &l[1], !low_column, false, is_whole));
+        const takt_id row =
+            takt_mul(g, takt_tfl_cast(c, part, in), weights(c, &l[0], !low_row, true, in));
+        const takt_id term = takt_mul(g, row, weights(c, &l[1], !low_column, false, in));
         sum = corner == 0 ? term : takt_add(g, sum, term);
     }
     return sum;
 }
 
-/* uint8 is computed in floats, int8 in integers with ten bits per axis. */
+/* uint8 is computed in floats, int8 and int16 in integers with ten bits per axis. */
 static takt_id bilinear(takt_tfl_call *c, takt_id x, line l[2], bool aligns, bool halves)
 {
     const takt_dtype dtype = takt_type_of(c->g, x)->dtype;
-    const bool is_whole = dtype == TAKT_I8;
+    const bool is_whole = dtype == TAKT_I8 || dtype == TAKT_I16;
+    const takt_dtype in = !is_whole ? TAKT_F32 : dtype == TAKT_I16 ? TAKT_I64 : TAKT_I32;
     takt_graph *g = c->g;
     for (int k = 0; k < 2; k++)
         (is_whole ? between_integers : between)(&l[k], aligns, halves);
-    const takt_id sum = mixed(c, x, l, is_whole);
+    const takt_id sum = mixed(c, x, l, in);
     if (sum == TAKT_NONE || takt_dtype_is_float(dtype))
         return sum;
     if (!is_whole)
         return takt_tfl_cast(c, takt_add(g, sum, takt_scalar_like(g, sum, 0.5)), dtype);
-    const takt_id half = takt_tfl_number(c, TAKT_I32, 1 << 19);
-    const takt_id above = takt_binary(g, &takt_op_gt, sum, takt_tfl_number(c, TAKT_I32, 0));
+    const takt_id half = takt_tfl_number(c, in, 1 << 19);
+    const takt_id above = takt_binary(g, &takt_op_gt, sum, takt_tfl_number(c, in, 0));
     const takt_id near = takt_select(g, above, takt_add(g, sum, half), takt_sub(g, sum, half));
-    return takt_tfl_cast(c, takt_div(g, near, takt_tfl_number(c, TAKT_I32, 1 << 20)), dtype);
+    return takt_tfl_cast(c, takt_div(g, near, takt_tfl_number(c, in, 1 << 20)), dtype);
 }
 
 static takt_status adapt(takt_tfl_call *c)
@@ -123,7 +123,7 @@ static takt_status adapt(takt_tfl_call *c)
     line l[2];
     if (!takt_tfl_good(c))
         return c->status;
-    if (t.rank != 4 || size.count != 2 || t.dtype == TAKT_I16)
+    if (t.rank != 4 || size.count != 2)
         return takt_tfl_refuse(c, "an input that is not an image");
     for (int k = 0; k < 2; k++) {
         l[k] = (line){.size = t.dim[k + 1], .out = size.at[k]};
