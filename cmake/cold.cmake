@@ -2,8 +2,9 @@
 # spends its time in src/kernel and src/backend. What nobody waits for is compiled for size; gcc
 # then sees less of what is initialised, and would warn of values that are. A loop over all weights
 # of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
-# Scalar kernels are for processors without vectors and for comparison; -O3 makes them half as large
-# again, and where every processor has NEON they are for comparison only. SVE of 512 bits is rare.
+# Scalar kernels are for comparison where every processor has NEON, and on x86-64 for those without
+# AVX2, which are several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is
+# rare. Steps of the CPU prepare and copy around kernels: of -O3 their loops need the vectoriser.
 # Functions have sections of their own, so that a library leaves out what only tests call; all of a
 # kernel is used.
 set(takt_small $<$<CONFIG:Release>:-Os>
@@ -15,13 +16,17 @@ set(planned api base interp ir logic os plan text)
 list(JOIN planned "|" planned)
 set(reports "logic/(datalog_|formula_text|proof_check)|\
 verify/(certificate|diff|precision|program|property|prove|vnnlib_)")
-set(always_vectors "^$")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(always_vectors ${takt_sources})
-  list(FILTER always_vectors INCLUDE REGEX "_neon.c$")
-  list(TRANSFORM always_vectors REPLACE "^.*/([a-z0-9_]+)_neon.c$" "\\1")
-  list(REMOVE_ITEM always_vectors ggml_f32) # takt_ggml_decode() takes scalar for all weights
-  list(JOIN always_vectors "|" always_vectors)
+set(takt_step_flags -O2)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU) # clang vectorises with -O2
+  list(APPEND takt_step_flags -ftree-vectorize -fvect-cost-model=dynamic)
+endif()
+set(has_vectors ${takt_sources})
+list(FILTER has_vectors INCLUDE REGEX "_(neon|avx2).c$")
+list(TRANSFORM has_vectors REPLACE "^.*/([a-z0-9_]+)_(neon|avx2).c$" "\\1")
+list(REMOVE_ITEM has_vectors ggml_f32) # takt_ggml_decode() takes scalar for all weights
+list(JOIN has_vectors "|" has_vectors)
+if(NOT has_vectors)
+  set(has_vectors "^$")
 endif()
 foreach(file IN LISTS takt_sources)
   if(file MATCHES "\\.c$" AND NOT file MATCHES "/kernel/")
@@ -31,9 +36,12 @@ foreach(file IN LISTS takt_sources)
   if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_|text/candidates.c$|text/sampler/)")
     continue()
   elseif(file MATCHES
-         "(^|/)src/((${for_size})/|${reports})|/(${always_vectors})_scalar.c$|_sve512.c$")
+         "(^|/)src/((${for_size})/|${reports})|/(${has_vectors})_scalar.c$|_sve512.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
   elseif(file MATCHES "(^|/)src/(${planned})/|/kernel/.*_scalar.c$|/map_[iub].*_sve256.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+  elseif(file MATCHES "(^|/)src/backend/cpu/")
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
+                 "$<$<CONFIG:Release>:${takt_step_flags}>")
   endif()
 endforeach()
