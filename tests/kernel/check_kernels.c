@@ -302,7 +302,7 @@ int main(int argc, char **argv)
                 "levels [--family NAME]\n");
         return 2;
     }
-    if (o.family != NULL && find_check(o.family) == NULL) {
+    if (o.sweep == NULL && o.family != NULL && find_check(o.family) == NULL) {
         fprintf(stderr, "check_kernels: there is no family %s; --list names them\n", o.family);
         return 2;
     }

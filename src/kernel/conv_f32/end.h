@@ -20,12 +20,15 @@ INLINE vf with_zero(const takt_conv_f32 *c, vf acc)
 }
 
 /* The epilogue of one vector of columns: branches once for all rows, not per row. */
-INLINE void finish_with(const takt_conv_f32 *c, vf bias, vf *acc, const size_t rows)
+INLINE void finish(const takt_conv_f32 *c, size_t column, size_t n, vf *acc, const size_t rows)
 {
     if (c->adds_zero && !c->adds)
         EACH(x = vf_add(x, vf_zero()))
-    if (c->bias != NULL)
+    if (c->bias != NULL) {
+        const float *from = c->bias + column;
+        const vf bias = n == VF ? vf_load(from) : vf_load_n(from, n);
         EACH(x = vf_add(x, bias))
+    }
     if (c->relu)
         EACH(x = vf_relu(x))
     else if (c->clips)
@@ -36,14 +39,6 @@ INLINE void finish_with(const takt_conv_f32 *c, vf bias, vf *acc, const size_t r
         EACH(x = vf_limit(x, c->limit))
     else if (c->limit != INFINITY)
         EACH(x = vf_lower(x, c->limit))
-}
-
-INLINE void finish(const takt_conv_f32 *c, size_t column, size_t n, vf *acc, const size_t rows)
-{
-    vf bias = vf_zero();
-    if (c->bias != NULL)
-        bias = n == VF ? vf_load(c->bias + column) : vf_load_n(c->bias + column, n);
-    finish_with(c, bias, acc, rows);
 }
 
 #endif
