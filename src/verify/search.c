@@ -29,6 +29,7 @@ static takt_status job_create(takt_hunt *h, takt_job **out)
     TAKT_TRY(takt_mem_zero(h->net->ctx, 1, job_bytes(h), "region", &block));
     takt_job *j = block;
     const size_t n = h->p->input_count;
+    j->sure = INFINITY;
     j->lo = (double *)(j + 1);
     j->hi = j->lo + n;
     j->x = j->hi + n;
@@ -155,7 +156,7 @@ static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
     s->regions++;
     TAKT_TRY(keep_proved(h, j));
     if (j->open_count == 0) {
-        s->bound = fmin(s->bound, j->bound);
+        s->bound = fmin(s->bound, fmin(j->bound, j->sure));
         return TAKT_OK;
     }
     if (j->is_broken)
@@ -233,6 +234,41 @@ static takt_status improve(takt_hunt *h, takt_job *root)
     return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
 }
 
+/* Slopes of the rows of a case alone, with the bounds that the box has: a few passes, where those
+ * of all nodes take more time than the bounds themselves. */
+static takt_status try_cases(takt_hunt *h, takt_job *root)
+{
+    takt_status status = takt_hunt_relus(h);
+    size_t kept = 0;
+    double least = INFINITY;
+    h->in_tree = true;
+    for (size_t i = 0; i < root->open_count; i++) {
+        takt_job *j = NULL;
+        if (status == TAKT_OK)
+            status = job_create(h, &j);
+        if (status == TAKT_OK) {
+            memcpy(j->lo, root->lo, 2 * h->p->input_count * sizeof(double));
+            j->open[j->open_count++] = root->open[i];
+            h->batch[0] = j;
+            takt_hunt_bound(h, 0, 0);
+        }
+        const double bound = status == TAKT_OK && j->is_done ? j->bound : root->bound;
+        least = fmin(least, bound);
+        if (status == TAKT_OK && j->is_done && j->open_count == 0) {
+            root->sure = fmin(root->sure, bound);
+            root->proved[root->proved_count++] = root->open[i];
+        } else {
+            root->open[kept++] = root->open[i];
+        }
+        job_destroy(h, j);
+    }
+    root->open_count = kept;
+    root->bound = fmax(root->bound, fmin(least, root->sure));
+    h->in_tree = false;
+    h->batch[0] = root;
+    return status;
+}
+
 /* Each remaining case has its own tree: relus that matter to one are irrelevant to another. */
 static takt_status run_trees(takt_hunt *h, const takt_job *root, bool *is_over)
 {
@@ -284,12 +320,16 @@ static takt_status begin(takt_hunt *h, bool *is_over)
      * everything. */
     const bool may_split = h->o->method == TAKT_BY_SEARCH &&
                            (h->p->input_count <= INPUTS || (h->by_relus && h->o->keeps_slopes));
+    if (status == TAKT_OK && !*is_over && root->open_count > 0 && root->is_done && h->by_relus &&
+        !may_split)
+        status = try_cases(h, root);
     if (status == TAKT_OK && !*is_over && root->open_count > 0 && root->is_done &&
         (h->o->method == TAKT_BY_ALPHA || h->o->method == TAKT_BY_SEARCH) && !may_split)
         status = improve(h, root);
     const bool has_trees = h->by_relus && root->is_done && !*is_over && root->open_count > 0;
     if (status == TAKT_OK && has_trees) {
         h->s->regions++;
+        h->s->bound = fmin(h->s->bound, root->sure);
         status = keep_proved(h, root);
         if (status == TAKT_OK)
             status = run_trees(h, root, is_over);

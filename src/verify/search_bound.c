@@ -161,6 +161,7 @@ void takt_hunt_bound(void *user, size_t task, int thread)
     for (size_t i = 0; i < j->open_count; i++) {
         j->bound = fmin(j->bound, goals[i].bound);
         if (goals[i].is_proved) {
+            j->sure = fmin(j->sure, goals[i].bound);
             j->proved[j->proved_count++] = j->open[i];
             continue;
         }

@@ -26,7 +26,7 @@ typedef struct takt_job {
     uint32_t split;       /* its place in the group's tree */
     uint32_t relu, input; /* where to split it */
     size_t open_count, proved_count;
-    double bound;
+    double bound, sure;      /* of cases that were open; of those that are proved */
     bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
     bool is_hollow; /* its sides leave nothing of the row: only that it has no point can prove it */
     uint32_t broken;
