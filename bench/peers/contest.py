@@ -6,8 +6,9 @@
 The instances are those of ../shared/data/vnn. The verdicts of nnenum and alpha-beta-CROWN are the
 contest's own (contest.tsv): neither can be installed by name, and the second had a GPU there; what
 it decides on a core is in bench/notes/verify.md. So their counts say what can be decided; only a
-verdict against theirs is an error, and the exit code is 1 then. `--log` appends one line for each instance, and those that it already has are not run
-again. `--known` runs only instances that one of the two decided."""
+verdict against theirs is an error, and the exit code is 1 then. `--log` appends one line for each
+instance, and those that it already has are not run again. `--known` runs only instances that one
+of the two decided."""
 import argparse
 import csv
 import json
