@@ -87,6 +87,16 @@ SIDES = write("sides.takt", "model sides(x: f32[1, 4]) seed=35 {\n"
               "  return dense(x, 1) - 9 * relu(dense(h, 1))\n}\n")
 said = takt("verify", SIDES, "--property", wide(4, 0.5546))
 expect(said.returncode == 0, f"relus of a side: {said.stdout}{said.stderr}")
+# What the whole box proves counts for the margin, too: 0.3 is nearer than what the splits leave.
+PAIR = write("margins.takt", "model margins(x: f32[1, 4]) seed=35 {\n"
+             "  h = relu(dense(relu(dense(x, 8) - 0.1), 3))\n"
+             "  return concat(x[:, 0:1], dense(x, 1) - 9 * relu(dense(h, 1)), axis=1)\n}\n")
+with open(wide(4, 0), encoding="ascii") as file:
+    lines = file.read().splitlines()[:-1]
+given = write("margins.vnnlib", "\n".join(lines) + "\n(declare-const Y_1 Real)\n"
+              "(assert (or (and (>= Y_0 0.30002)) (and (>= Y_1 0.555))))\n")
+report = parsed("verify", PAIR, "--property", given, "--json")
+expect(report["regions"] > 1 and 0 < report["bound"] < 2.1e-5, f"a margin of two: {report}")
 # A leaky relu that falls below 0: its slopes are negative, and it is split nevertheless. The
 # largest y0 of 24 inputs is between the two bounds; lines alone prove 1.15.
 FALLS = write("falls.takt", "model falls(x: f32[1, 24]) seed=1 {\n"
