@@ -202,7 +202,7 @@ static void reduce(const takt_reduce *r)
     float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, &has));
     uint32_t few = takt_cuda_reduce_tickets(&d, &has);
     const bool is_long = few > 0 && device_calls % 2 == 0; /* its kernel takes short ones, too */
-    uint32_t *tickets = device_tickets(is_long ? (uint32_t)(2 * chunks * d.count + 2) : few);
+    uint32_t *tickets = device_tickets(is_long ? (uint32_t)(2 * chunks * d.count) : few);
     const size_t count = takt_cuda_launch_reduce(&d, &has, scratch, tickets, l);
     if (is_long)
         takt_cuda_launch_reduce_long(

@@ -60,17 +60,11 @@ uint64_t takt_cuda_reduce_scratch(const takt_cuda_reduce *r, const takt_cuda_blo
     return is_apart ? chunks_of(r) * r->count * sizeof(float) : 0;
 }
 
-/* A post for every chunk, and two words that count. */
-static uint32_t long_tickets(const takt_cuda_reduce *r)
-{
-    return (uint32_t)(2 * chunks_of(r) * r->count + 2);
-}
-
 uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r, const takt_cuda_block_room *has)
 {
     if (!is_in_order(r, has) || chunks_of(r) == 1)
         return 0;
-    return is_long(r) ? long_tickets(r) : (uint32_t)r->count;
+    return (uint32_t)(is_long(r) ? 2 * chunks_of(r) * r->count : r->count);
 }
 
 void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
@@ -86,7 +80,7 @@ void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_blo
     l->args.reduce.tickets = tickets;
     l->shared_bytes = TAKT_CUDA_REDUCE_SHARED;
     l->is_together = true;
-    l->tickets = long_tickets(r);
+    l->tickets = (uint32_t)(2 * chunks_of(r) * r->count);
     l->arg_bytes = sizeof *r;
 }
 

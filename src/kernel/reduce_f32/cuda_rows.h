@@ -237,21 +237,10 @@ enum {
     TAKERS = ROW_THREADS / 2
 };
 
-/* What a block does: items of two chunks of a row. Its first ones are `first`, `first + step`, ...;
- * then it takes the next one that no block has, since multiprocessors that are nearer to memory
- * have theirs earlier. Numbers of items lie in shared memory, ahead of their turn. */
+/* What a block does: items `first`, `first + step`, ... of two chunks of a row. */
 typedef struct course {
-    uint64_t items, each; /* each: of a row */
-    uint32_t first, step;
-    uint32_t *number; /* of the items of TURNS turns */
+    uint64_t first, step, items, each; /* each: of a row */
 } course;
-
-enum { TURNS = STAGES + 2 };
-
-DEVICE uint32_t item_at(const course *c, uint32_t turn)
-{
-    return c->number[turn % TURNS];
-}
 
 /* The first element of an item, if all its chunks are whole and come by quads; else NULL. */
 DEVICE const float *item_of(const takt_cuda_reduce *r, const course *c, uint64_t item)
@@ -263,13 +252,13 @@ DEVICE const float *item_of(const takt_cuda_reduce *r, const course *c, uint64_t
     return ((uintptr_t)from & 15) == 0 ? from : NULL;
 }
 
-/* The item of a turn, to its stage; `to` is the thread's place there. */
-DEVICE void bring_item(const takt_cuda_reduce *r, const course *c, uint32_t turn, address to,
+/* Item `turn` of the block's course, to its stage; `to` is the thread's place there. */
+DEVICE void bring_item(const takt_cuda_reduce *r, const course *c, uint64_t turn, address to,
                        uint32_t thread)
 {
-    const float *from = item_of(r, c, item_at(c, turn));
+    const float *from = item_of(r, c, c->first + turn * c->step);
     if (from != NULL) {
-        const uint32_t stage = turn % STAGES * (STAGE * 4);
+        const uint32_t stage = (uint32_t)(turn % STAGES) * (STAGE * 4);
         from += 4 * thread;
         UNROLL
         for (uint32_t i = 0; i < CHUNKS * TAKT_REDUCE_CHUNK; i += 4 * ROW_THREADS)
@@ -281,10 +270,10 @@ DEVICE void bring_item(const takt_cuda_reduce *r, const course *c, uint32_t turn
 }
 
 /* A lane of the item. */
-DEVICE float lane_of_item(uint32_t op, const takt_cuda_reduce *r, const course *c, uint32_t turn,
+DEVICE float lane_of_item(uint32_t op, const takt_cuda_reduce *r, const course *c, uint64_t turn,
                           const float *x, uint32_t thread)
 {
-    const uint64_t item = item_at(c, turn);
+    const uint64_t item = c->first + turn * c->step;
     const uint32_t lane = thread % WIDE;
     if (item_of(r, c, item) != NULL)
         return lane_in(op, x + turn % STAGES * STAGE + thread / WIDE * LINE, TAKT_REDUCE_CHUNK,
@@ -296,38 +285,31 @@ DEVICE float lane_of_item(uint32_t op, const takt_cuda_reduce *r, const course *
 }
 
 /* The chunk of sixteen lanes, by the first of them. */
-DEVICE void post_chunk(const takt_cuda_reduce *r, const course *c, uint32_t turn, uint64_t chunks,
+DEVICE void post_chunk(const takt_cuda_reduce *r, const course *c, uint64_t turn, uint64_t chunks,
                        const float *lanes, uint32_t thread)
 {
-    const uint64_t item = item_at(c, turn);
+    const uint64_t item = c->first + turn * c->step;
     const uint64_t chunk = item % c->each * CHUNKS + thread / WIDE;
     if (thread % WIDE == 0 && thread < ADDERS && chunk < chunks)
         post(r->tickets + 2 * (item / c->each * chunks + chunk),
              BY_OP(fold, r->op, lanes + turn % 2 * ADDERS + thread));
 }
 
-/* Chunks of the block's items. What a turn adds is posted in the next one, after its barrier. The
- * words behind the posts count the items that were taken, and the blocks that have ended. */
+/* Chunks of the block's items. What a turn adds is posted in the next one, after its barrier. */
 DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chunks,
                         float *x SELF_PARAMETER)
 {
     const address to = address_of(x + 4 * LANE);
     float *lanes = x + STAGES * STAGE;
-    uint32_t *const taken = r->tickets + 2 * chunks * r->count;
-    if (LANE < STAGES)
-        c->number[LANE] = c->first + LANE * c->step;
-    SYNC();
     UNROLL
     for (uint32_t i = 0; i + 1 < STAGES; i++)
         bring_item(r, c, i, to, LANE);
-    uint32_t turn = 0;
-    ROLL for (; item_at(c, turn) < c->items; turn++)
+    uint64_t turn = 0;
+    ROLL for (; c->first + turn * c->step < c->items; turn++)
     {
         COPY_WAIT(STAGES - 2);
         SYNC();
         bring_item(r, c, turn + STAGES - 1, to, LANE);
-        if (LANE == LANES - 1) /* no other work waits for it */
-            c->number[(turn + STAGES) % TURNS] = STAGES * c->step + add_some(taken, 1);
         if (turn > 0)
             post_chunk(r, c, turn - 1, chunks, lanes, LANE);
         if (LANE < ADDERS)
@@ -336,8 +318,6 @@ DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chu
     SYNC();
     if (turn > 0)
         post_chunk(r, c, turn - 1, chunks, lanes, LANE);
-    if (LANE == 0 && is_last(taken + 1, r->blocks - 1))
-        *taken = 0;
 }
 
 /* Adds the posts of all rows, row after row. While one thread adds, others take the next posts. */

@@ -99,8 +99,6 @@ KERNEL(takt_cuda_reduce_long_f32, takt_cuda_reduce, 128, 2)
         return;
     }
     course c;
-    SHARED(uint32_t, number, TURNS);
-    c.number = number;
     c.each = (chunks + CHUNKS - 1) / CHUNKS;
     c.items = c.each * ARG.count;
     c.first = BLOCK_X - 1;
