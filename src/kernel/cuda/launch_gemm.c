@@ -109,25 +109,24 @@ static void launch_few(const takt_cuda_gemm *g, uint32_t batches, const struct f
 
 /* ---- all of k in shared memory ---- */
 
-/* Small products: `each`, threads of a chunk; `least`, threads that load; `issue`, cycles that a
- * warp keeps its scheduler for one k. */
+/* Small products: `each`, threads of a chunk; `issue`, cycles that a warp keeps its scheduler for
+ * one k. */
 static const struct whole {
     const char *kernel;
-    uint32_t rows, cols, each, least, is_soft;
+    uint32_t rows, cols, each;
     double issue;
 } whole[] = {
-    {"takt_cuda_gemm_f32_whole_row", 1, 8, 8, 256, 0, 2},
-    {"takt_cuda_gemm_f32_whole_soft", 1, COLS, COLS, 128, 1, 2},
-    {"takt_cuda_gemm_f32_whole_8", 8, 8, 64, 256, 0, 2},
-    {"takt_cuda_gemm_f32_whole_16", 16, 16, 64, 128, 0, 6},
+    {"takt_cuda_gemm_f32_whole_row", 1, 8, 8, 2},
+    {"takt_cuda_gemm_f32_whole_8", 8, 8, 32, 4},
+    {"takt_cuda_gemm_f32_whole_16", 16, 16, 64, 7},
 };
 
-enum { WHOLE = sizeof whole / sizeof *whole, WHOLE_THREADS = 512 };
+enum { WHOLE = sizeof whole / sizeof *whole, WHOLE_LEAST = 256, WHOLE_THREADS = 512 };
 
 static uint32_t whole_threads(const takt_cuda_gemm *g, const struct whole *w)
 {
     const uint32_t threads = (chunks_of(g) * w->each + 31) / 32 * 32;
-    return threads > w->least ? threads : w->least;
+    return threads > WHOLE_LEAST ? threads : WHOLE_LEAST;
 }
 
 static uint64_t whole_bytes(const takt_cuda_gemm *g, const struct whole *w)
@@ -135,7 +134,7 @@ static uint64_t whole_bytes(const takt_cuda_gemm *g, const struct whole *w)
     const uint64_t b = ((uint64_t)g->k + chunks_of(g)) * w->cols;
     const uint64_t a = (uint64_t)w->rows * TAKT_CUDA_GEMM_WHOLE_LINE((uint64_t)g->k);
     const uint64_t sums = (uint64_t)chunks_of(g) * w->rows * w->cols;
-    return (a + b + sums + (w->is_soft ? whole_threads(g, w) : 0)) * sizeof(float);
+    return (a + b + sums) * sizeof(float);
 }
 
 static uint64_t whole_blocks(const takt_cuda_gemm *g, uint32_t batches, const struct whole *w)
@@ -146,17 +145,17 @@ static uint64_t whole_blocks(const takt_cuda_gemm *g, uint32_t batches, const st
 static bool whole_fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most,
                        const struct whole *w)
 {
-    return !g->is_conv && !g->adds_zero && g->is_softmax == w->is_soft &&
-           (!w->is_soft || g->n <= w->cols) && batches <= GRID_Z &&
+    return !g->is_conv && !g->adds_zero && !g->is_softmax && batches <= GRID_Z &&
            blocks_of(g->m, w->rows) <= GRID_Z && whole_threads(g, w) <= WHOLE_THREADS &&
            whole_bytes(g, w) <= most;
 }
 
-/* Operands come at 64 bytes a cycle, then a chain of 256 has four cycles for each k at least. */
+/* Operands come first, then a chain has four cycles for each k at least. Measured like the tiles.
+ */
 static double whole_time(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors,
                          const struct whole *w)
 {
-    const double begin = 2.3, bytes_per_us = 1e5, cycles_per_us = 1980, schedulers = 4;
+    const double begin = 2.6, bytes_per_us = 5e4, cycles_per_us = 1980, schedulers = 4;
     const double share = ceil((double)whole_blocks(g, batches, w) / processors);
     const double warps = ceil(share * chunks_of(g) * w->each / (32 * schedulers));
     const double each = warps * w->issue > 4 ? warps * w->issue : 4;

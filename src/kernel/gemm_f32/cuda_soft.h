@@ -16,20 +16,31 @@ DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
     return c;
 }
 
+/* The larger ones of two halves; NaN never is. */
+DEVICE void larger_half(float *v, const uint32_t half)
+{
+    UNROLL
+    for (uint32_t k = 0; k < half; k++)
+        v[k] = fmaxf(v[k], v[k + half]);
+}
+
 /* An element of the softmax of a row, which a warp has: its elements are x, those beyond its end
  * are not there. `line` is shared, a float a lane. The sum has sixteen lanes, as in rows_f32. */
 DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER)
 {
     enum { WIDE = 16 };
-    float v[COLS], most = -INFINITY;
+    float v[COLS];
     line[l] = is_there ? x : -INFINITY;
     SYNC();
     UNROLL
     for (uint32_t k = 0; k < COLS; k += 4)
         spread(v + k, *(const quad *)(line + k));
-    UNROLL
-    for (uint32_t k = 0; k < COLS; k++)
-        most = v[k] > most ? v[k] : most;
+    larger_half(v, COLS / 2);
+    larger_half(v, COLS / 4);
+    larger_half(v, COLS / 8);
+    larger_half(v, COLS / 16);
+    larger_half(v, COLS / 32);
+    const float most = fmaxf(v[0], -INFINITY);
     const float e = is_there ? exp_down_f32(x - most) : 0.0f;
     SYNC();
     line[l] = e;

@@ -9,27 +9,15 @@
 #define BN 8
 #define TM 1
 #define TN 1
-#define IS_SOFT 0
 #define WHOLE(name) name##_whole_row
 #define TILED LATE_KERNEL(takt_cuda_gemm_f32_whole_row, takt_cuda_gemm, 512, 1)
-#include "kernel/gemm_f32/cuda_whole.inc"
-
-/* One row, and its softmax. */
-#define BM 1
-#define BN 32
-#define TM 1
-#define TN 1
-#define IS_SOFT 1
-#define WHOLE(name) name##_whole_soft
-#define TILED LATE_KERNEL(takt_cuda_gemm_f32_whole_soft, takt_cuda_gemm, 512, 1)
 #include "kernel/gemm_f32/cuda_whole.inc"
 
 /* Some rows. */
 #define BM 8
 #define BN 8
 #define TM 1
-#define TN 1
-#define IS_SOFT 0
+#define TN 2
 #define WHOLE(name) name##_whole_8
 #define TILED LATE_KERNEL(takt_cuda_gemm_f32_whole_8, takt_cuda_gemm, 512, 1)
 #include "kernel/gemm_f32/cuda_whole.inc"
@@ -39,7 +27,6 @@
 #define BN 16
 #define TM 2
 #define TN 2
-#define IS_SOFT 0
 #define WHOLE(name) name##_whole_16
 #define TILED LATE_KERNEL(takt_cuda_gemm_f32_whole_16, takt_cuda_gemm, 512, 1)
 #include "kernel/gemm_f32/cuda_whole.inc"
