@@ -93,28 +93,35 @@ KERNEL(takt_cuda_winograd_out_f32, takt_cuda_winograd, TAKT_CUDA_WINOGRAD_THREAD
     UNROLL
     for (uint32_t p = 0; p < IN * IN; p++)
         m[p] = ARG.points[(uint64_t)p * count + i];
+    const uint64_t first =
+        ((uint64_t)s.image * ARG.out_height + s.row) * ARG.out_width + s.col;
+    const uint32_t rows = ARG.out_height - s.row, cols = ARG.out_width - s.col;
+    float y[OUT * OUT], added[OUT * OUT]; /* added: the residual */
+    UNROLL
+    for (uint32_t p = 0; p < OUT * OUT; p++)
+        added[p] = 0.0f;
+    if (ARG.end.residual != NULL) {
+        const int64_t across = ARG.end.residual_row, down = across * ARG.out_width;
+        const float *from = ARG.end.residual + (int64_t)first * across + s.channel;
+        UNROLL
+        for (uint32_t p = 0; p < OUT * OUT; p++)
+            if (p / OUT < rows && p % OUT < cols)
+                added[p] = from[p / OUT * down + p % OUT * across];
+    }
     UNROLL
     for (int c = 0; c < IN; c++)
         back(m + c, IN);
     UNROLL
     for (int r = 0; r < OUT; r++)
         back(m + IN * r, 1);
-    const uint64_t first =
-        ((uint64_t)s.image * ARG.out_height + s.row) * ARG.out_width + s.col;
-    float added[OUT * OUT]; /* the residual */
     UNROLL
-    for (uint32_t p = 0; p < OUT * OUT; p++) {
-        const uint64_t row = first + p / OUT * ARG.out_width + p % OUT;
-        const bool is_there = s.row + p / OUT < ARG.out_height && s.col + p % OUT < ARG.out_width;
-        added[p] = is_there && ARG.end.residual != NULL
-                        ? ARG.end.residual[(int64_t)row * ARG.end.residual_row + s.channel]
-                        : 0.0f;
-    }
+    for (uint32_t p = 0; p < OUT * OUT; p++)
+        y[p] = m[IN * (p / OUT) + p % OUT];
+    finish_channel(&ARG.end, &end, y, added, OUT * OUT);
+    float *to = ARG.y + first * ARG.outputs + s.channel;
+    const uint64_t down = (uint64_t)ARG.out_width * ARG.outputs;
     UNROLL
-    for (uint32_t p = 0; p < OUT * OUT; p++) {
-        const uint64_t row = first + p / OUT * ARG.out_width + p % OUT;
-        if (s.row + p / OUT < ARG.out_height && s.col + p % OUT < ARG.out_width)
-            ARG.y[row * ARG.outputs + s.channel] =
-                finished_with(&ARG.end, &end, m[IN * (p / OUT) + p % OUT], added[p]);
-    }
+    for (uint32_t p = 0; p < OUT * OUT; p++)
+        if (p / OUT < rows && p % OUT < cols)
+            to[p / OUT * down + p % OUT * ARG.outputs] = y[p];
 }
