@@ -53,6 +53,10 @@ static const model models[] = {
      "model many(q: f32[1, 513, 4], k: f32[1, 515, 4], v: f32[1, 515, 3]) -> (y: f32[1, 513, 3]) "
      "{\n  return y = op.attention(q, k, v, heads=1, causal=true)\n}\n",
      "attention", 1},
+    {"panels", NULL, false, /* more panels of queries than blocks, and the last one has two rows */
+     "model panels(q: f32[1, 130, 36], k: f32[1, 1028, 36], v: f32[1, 1028, 45]) -> "
+     "(y: f32[1, 130, 45]) {\n  return y = op.attention(q, k, v, heads=9)\n}\n",
+     "attention", 1},
     {"transposed", NULL, true,
      "model turned(x: f32[3, 40, 5, 9], i: i32[70, 33]) -> (a: f32[3, 5, 9, 40], b: i32[33, 70], "
      "c: f32[3, 40, 9, 5]) {\n"
@@ -85,6 +89,11 @@ static const model models[] = {
      "  h = h + (h |> depthwise(3))\n"
      "  return y = h |> global_avg_pool() |> flatten() |> dense(300) |> relu() |> dense(6)\n}\n",
      "conv", 8},
+    {"signs", NULL,
+     false, /* sums of -0 stay so, though pixels of three channels are read as four */
+     "model signs(x: f32[1, 3, 9, 11]) -> (y: f32[1, 5, 9, 11]) seed=1 {\n"
+     "  return y = (x * 1e-44) |> conv(5, 2, bias=false)\n}\n",
+     "conv", 4},
     {"sum", NULL, false,
      "model sum(x: f32[5000003]) -> (y: f32[]) {\n  return y = op.reduce_sum(x)\n}\n", "reduce", 1},
     {"large", NULL, false,

@@ -108,6 +108,20 @@ takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns, takt_cuda_epi
 
 enum { SIDE = 16 };
 
+/* Lines [first, end) of k, and the line after each part that ends there. */
+static void pack_parts(const takt_cuda_matrices *m, const float *x, float *y, size_t first,
+                       size_t end)
+{
+    const size_t columns = takt_cuda_columns(m->n);
+    for (size_t k = first; k < end; k++) {
+        float *line = y + (k + k / m->part) * columns;
+        for (size_t j = 0; j < columns; j++)
+            line[j] = j < m->n ? x[k * m->row + j * m->col] : 0.0f;
+        for (size_t j = 0; j < columns && (k + 1) % m->part == 0; j++)
+            line[columns + j] = -0.0f;
+    }
+}
+
 /* Sixteen lines of the packed matrices. Lines of y are columns of x, which lie far apart: square by
  * square, both stay in the cache. */
 static void pack_lines(const takt_cuda_matrices *m, const float *from, float *to, size_t index)
@@ -116,7 +130,11 @@ static void pack_lines(const takt_cuda_matrices *m, const float *from, float *to
     const size_t matrix = index / each, first = index % each * SIDE;
     const size_t end = first + SIDE < m->k ? first + SIDE : m->k;
     const float *x = from + matrix * m->each;
-    float *y = to + matrix * m->k * columns;
+    float *y = to + matrix * takt_cuda_lines(m) * columns;
+    if (m->part > 0) {
+        pack_parts(m, x, y, first, end);
+        return;
+    }
     if (columns != m->n)
         memset(y + first * columns, 0, (end - first) * columns * sizeof *y);
     for (size_t at = 0; at < m->n; at += SIDE)
@@ -143,12 +161,12 @@ takt_status takt_cuda_packed(takt_planner *p, takt_id from, const takt_cuda_matr
                              size_t *index)
 {
     takt_cuda_matrices *kept = takt_planner_get(p, sizeof *kept);
-    const char *format = takt_planner_text(p, "cuda %zux%zux%zu %zu %zu %zu", m->count, m->k, m->n,
-                                           m->each, m->row, m->col);
+    const char *format = takt_planner_text(p, "cuda %zux%zux%zu %zu %zu %zu %zu", m->count, m->k,
+                                           m->n, m->each, m->row, m->col, m->part);
     if (kept == NULL || format == NULL)
         return TAKT_ERR_MEMORY;
     *kept = *m;
-    const size_t bytes = m->count * m->k * takt_cuda_columns(m->n) * sizeof(float);
+    const size_t bytes = m->count * takt_cuda_lines(m) * takt_cuda_columns(m->n) * sizeof(float);
     const takt_filler filler = {format, bytes, pack, pack_part};
     return takt_planner_packed_by(p, from, &filler, kept, index);
 }

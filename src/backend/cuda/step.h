@@ -80,20 +80,28 @@ TAKT_MUST_USE takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns,
 /* The group's nodes from `first` on as an element-wise launch over step->out[0], which holds the
  * value before them; the step's output. */
 TAKT_MUST_USE takt_status takt_cuda_map_after(takt_planner *p, size_t first, takt_cuda_launch *l);
-/* The step of a product with all that follows; the inputs are there, and `index` launches. */
+/* The step of a product with all that follows; the inputs are there. If there are `fours`, they
+ * become A first. */
 TAKT_MUST_USE takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g,
-                                                 uint32_t batches, size_t columns);
+                                                 uint32_t batches, size_t columns,
+                                                 const takt_cuda_fours *fours);
 
 /* A constant matrix, or several, as device code reads them best: [count][k][n], n rounded up to a
  * multiple of four. */
 typedef struct takt_cuda_matrices {
     size_t count, k, n, each; /* each: elements from one to the next, as they are stored */
     size_t row, col;          /* and between rows and columns of one */
+    size_t part; /* 0, or a divisor of k: after that many lines there is one of -0, whose product
+                    with 0 changes no sum */
 } takt_cuda_matrices;
 
 static inline size_t takt_cuda_columns(size_t n)
 {
     return (n + 3) / 4 * 4;
+}
+static inline size_t takt_cuda_lines(const takt_cuda_matrices *m)
+{
+    return m->part > 0 ? m->k / m->part * (m->part + 1) : m->k;
 }
 /* Adds the packed matrices of constant `from` to the step's inputs. */
 TAKT_MUST_USE takt_status takt_cuda_packed(takt_planner *p, takt_id from,

@@ -22,6 +22,7 @@ typedef struct facts {
     size_t queries, keys, dim, size;    /* size: of a head of v */
     size_t planes;                      /* heads of k and v whose scores exist at a time */
     bool is_transposed;                 /* k is transposed first */
+    size_t blocks;                      /* of one kernel that does it panel by panel; or 0 */
     takt_cuda_weigh weigh;
 } facts;
 
@@ -151,10 +152,13 @@ static void *placed_scores(size_t floats)
     return takt_cuda_named(TAKT_CUDA_SCRATCH, floats * sizeof(float));
 }
 
-/* Bytes of all scores of a slice, and of k transposed, which lies after them. */
+/* Bytes of all scores of a slice, or of the panels of all blocks, and of k transposed, which lies
+ * after them. */
 static uint64_t scores_bytes(const facts *f)
 {
-    const uint64_t bytes = (uint64_t)f->planes * f->group * f->queries * f->keys * sizeof(float);
+    const size_t rows =
+        f->blocks > 0 ? f->blocks * TAKT_CUDA_ATTEND_ROWS : f->planes * f->group * f->queries;
+    const uint64_t bytes = (uint64_t)rows * f->keys * sizeof(float);
     return (bytes + 255) / 256 * 256;
 }
 
@@ -170,16 +174,16 @@ static uint32_t inner_of(const slice *c)
     return (uint32_t)least(c->count, c->f->shared);
 }
 
-static void add_product(const slice *c, takt_cuda_gemm *g)
+static void add_product(const slice *c, takt_cuda_gemm g)
 {
     const takt_cuda_block_room has = takt_cuda_room(c->p);
-    g->inner = inner_of(c);
+    g.inner = inner_of(c);
     const takt_cuda_gemm_plan plan =
-        takt_cuda_gemm_plan_of(g, (uint32_t)c->count, &has, TAKT_CUDA_GEMM_ANY);
+        takt_cuda_gemm_plan_of(&g, (uint32_t)c->count, &has, TAKT_CUDA_GEMM_ANY);
     const uint64_t bytes = scores_bytes(c->f) + transposed_bytes(c->f);
     if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
         c->p->step->scratch_bytes = bytes + plan.scratch_bytes;
-    takt_cuda_launch_gemm(g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),
+    takt_cuda_launch_gemm(&g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),
                           takt_cuda_named(TAKT_CUDA_TICKETS, 0), &c->s->launches[c->s->count++]);
 }
 
@@ -199,7 +203,7 @@ static void add_transpose(const slice *c)
     takt_cuda_launch_transpose(&t, (uint32_t)c->count, &c->s->launches[c->s->count++]);
 }
 
-static void add_scores(const slice *c)
+static takt_cuda_gemm scores_of(const slice *c)
 {
     const facts *f = c->f;
     const size_t b = c->first / f->shared, h = c->first % f->shared;
@@ -228,15 +232,15 @@ static void add_scores(const slice *c)
         g.b_inner = (int64_t)(f->keys * f->dim);
         g.b_outer = (int64_t)inner_of(c) * g.b_inner;
     }
-    add_product(c, &g);
+    return g;
 }
 
-static void add_values(const slice *c)
+static takt_cuda_gemm values_of(const slice *c)
 {
     const facts *f = c->f;
     const size_t b = c->first / f->shared, h = c->first % f->shared;
     const size_t plane = f->queries * f->keys, wide = f->heads * f->size, kv = f->shared * f->size;
-    takt_cuda_gemm g = {
+    return (takt_cuda_gemm){
         .a = placed_scores(c->member * plane),
         .b = placed(2, b * f->keys * kv + h * f->size),
         .c = takt_cuda_named(TAKT_CUDA_VIEW + 1,
@@ -256,7 +260,6 @@ static void add_values(const slice *c)
         .b_inner = (int64_t)f->size,
         .c_outer = (int64_t)(f->queries * wide),
         .c_inner = (int64_t)(f->group * f->size)};
-    add_product(c, &g);
 }
 
 static void add_slice(slice *c)
@@ -266,13 +269,13 @@ static void add_slice(slice *c)
     if (f->is_transposed)
         add_transpose(c);
     for (c->member = 0; c->member < f->group; c->member++)
-        add_scores(c);
+        add_product(c, scores_of(c));
     takt_cuda_weigh w = f->weigh;
     w.first = (uint32_t)(c->first * f->group);
     w.scores = placed_scores(0);
     takt_cuda_launch_weigh(&w, planes, &c->s->launches[c->s->count++]);
     for (c->member = 0; c->member < f->group; c->member++)
-        add_values(c);
+        add_product(c, values_of(c));
     if (!w.is_causal || f->queries == 1)
         return;
     const takt_cuda_again a = {.out = takt_cuda_out(0),
@@ -285,6 +288,35 @@ static void add_slice(slice *c)
                                .keys = w.keys,
                                .size = (uint32_t)f->size};
     takt_cuda_launch_again(&a, planes, &c->s->launches[c->s->count++]);
+}
+
+/* Whether a kernel that has panels of queries from scores to the product with v takes less time:
+ * there are enough of them, and nothing but a scale is between the products. */
+static size_t blocks_of_panels(const facts *f, const takt_cuda_block_room *has)
+{
+    enum { KEYS_LEAST = 1024, PANELS_AT_ONCE = 2 };
+    const size_t each = (f->queries + TAKT_CUDA_ATTEND_ROWS - 1) / TAKT_CUDA_ATTEND_ROWS;
+    const size_t planes = f->batch * f->shared, most = PANELS_AT_ONCE * (size_t)has->processors;
+    if (f->group != 1 || f->weigh.mask != NULL || f->weigh.is_causal || !f->is_transposed ||
+        f->keys % 4 != 0 || f->keys < KEYS_LEAST || f->keys > TAKT_CUDA_ATTEND_KEYS ||
+        planes >= UINT16_MAX || planes * each < has->processors ||
+        takt_cuda_attend_long_bytes((uint32_t)f->keys) > has->shared_bytes)
+        return 0;
+    return least(planes * each, most);
+}
+
+static void add_panels(slice *c)
+{
+    const facts *f = c->f;
+    takt_cuda_attend_long a = {.product = {scores_of(c), values_of(c)},
+                               .blocks = (uint32_t)f->blocks,
+                               .scale = f->weigh.scale};
+    a.product[0].inner = a.product[1].inner = inner_of(c);
+    a.product[0].c_outer = a.product[0].c_inner = 0; /* a block has its own rows */
+    a.product[1].a_outer = a.product[1].a_inner = 0;
+    c->p->step->scratch_bytes = scores_bytes(f) + transposed_bytes(f);
+    add_transpose(c);
+    takt_cuda_launch_attend_long(&a, (uint32_t)c->count, &c->s->launches[c->s->count++]);
 }
 
 static takt_status compile_direct(takt_planner *p, const takt_node *n)
@@ -349,7 +381,14 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->facts.work = TAKT_WORK_PRODUCT;
     s->count = 0;
-    slice c = {.p = p, .f = &f, .s = s};
+    slice c = {.p = p, .f = &f, .s = s, .count = f.batch * f.shared};
+    const takt_cuda_block_room has = takt_cuda_room(p);
+    f.blocks = blocks_of_panels(&f, &has);
+    if (f.blocks > 0) {
+        f.planes = c.count;
+        add_panels(&c);
+        return TAKT_OK;
+    }
     for (c.first = 0; c.first < f.batch * f.shared; c.first += c.count) {
         c.count = f.batch * f.shared - c.first < f.planes ? f.batch * f.shared - c.first : f.planes;
         add_slice(&c);

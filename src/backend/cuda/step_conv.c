@@ -113,23 +113,47 @@ static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape
         g->b = takt_cuda_in(index);
         return TAKT_OK;
     }
-    const takt_cuda_matrices m = {
-        .count = s->groups, .k = s->k, .n = s->cout, .each = s->cout * s->k, .row = 1, .col = s->k};
+    const takt_cuda_matrices m = {.count = s->groups,
+                                  .k = s->k,
+                                  .n = s->cout,
+                                  .each = s->cout * s->k,
+                                  .row = 1,
+                                  .col = s->k,
+                                  .part = g->k > s->k ? s->cin : 0};
     TAKT_TRY(takt_cuda_packed(p, w, &m, &index));
     g->b = takt_cuda_in(index);
     g->b_row = (int64_t)columns;
     g->b_col = 1;
-    g->b_inner = (int64_t)(s->k * columns);
+    g->b_inner = (int64_t)(g->k * columns);
     return TAKT_OK;
+}
+
+/* Whether pixels of three channels are brought by fours, the last of which is 0: float by float,
+ * finding them took longer than multiplying them. Sums stay one chain. */
+static bool is_by_fours(const takt_conv_shape *s)
+{
+    return s->groups == 1 && s->cin == 3 && s->k / s->cin * 4 <= TAKT_CUDA_GEMM_CHUNK &&
+           s->batch * s->x_sample / s->cin * 4 < INT32_MAX;
 }
 
 static takt_status compile_product(takt_planner *p, const takt_node *n, const takt_conv_shape *s)
 {
     size_t index;
     takt_cuda_gemm g = product_of(s);
+    const takt_cuda_fours fours = {.src = takt_cuda_in(0),
+                                   .count = s->batch * s->x_sample / s->cin,
+                                   .channels = (uint32_t)s->cin};
+    const bool by_fours = g.is_conv && takt_planner_is_constant(p, n->in[1]) &&
+                          !takt_planner_in_prologue(p) && is_by_fours(s);
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    if (by_fours) {
+        g.k = (uint32_t)(s->k / s->cin * 4);
+        g.channels = g.pixel = 4;
+        g.image = (uint32_t)(s->x_sample / s->cin * 4);
+    }
     TAKT_TRY(add_weights(p, n->in[1], s, &g));
-    return takt_cuda_product_step(p, &g, (uint32_t)s->groups, s->groups * s->cout);
+    return takt_cuda_product_step(p, &g, (uint32_t)s->groups, s->groups * s->cout,
+                                  by_fours ? &fours : NULL);
 }
 
 /* Weights [channel][tap] of a depthwise convolution, as [tap][channel] if they are constant. */

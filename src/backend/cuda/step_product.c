@@ -70,14 +70,14 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
 }
 
 takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
-                                   size_t columns)
+                                   size_t columns, const takt_cuda_fours *fours)
 {
     const takt_cuda_block_room has = takt_cuda_room(p);
     const takt_id last = p->group->nodes[p->group->count - 1];
     const int64_t bias_batch = g->end.bias_batch;
     takt_cuda_step *s;
     size_t index, taken;
-    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES, &s));
+    TAKT_TRY(takt_cuda_step_get(p, TAKT_CUDA_LAUNCHES + 1, &s));
     TAKT_TRY(takt_cuda_epilogue_of(p, columns, &g->end, &taken));
     g->end.bias_batch = bias_batch;
     g->end.residual_row = g->c_row;
@@ -89,13 +89,19 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
         return takt_fail(p->ctx, TAKT_E_INTERNAL, "a product that no device kernel computes");
     p->step->scratch_bytes = plan.scratch_bytes;
     p->step->facts.work = TAKT_WORK_PRODUCT;
+    s->count = 0;
+    if (fours != NULL) {
+        const uint64_t at = takt_round_up(plan.scratch_bytes, 256);
+        takt_cuda_fours f = *fours;
+        g->a = f.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, at);
+        p->step->scratch_bytes = at + f.count * 4 * sizeof(float);
+        takt_cuda_launch_fours(&f, &s->launches[s->count++]);
+    }
     takt_cuda_launch_gemm(g, batches, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
-                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[0]);
-    s->count = 1;
+                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[s->count++]);
     if (taken + 1 == p->group->count)
         return takt_planner_output(p, last, &index);
-    s->count = 2;
-    return takt_cuda_map_after(p, taken + 1, &s->launches[1]);
+    return takt_cuda_map_after(p, taken + 1, &s->launches[s->count++]);
 }
 
 /* B as it is, or packed if it is a constant that device code would read slowly. */
@@ -144,7 +150,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     g.a = takt_cuda_in(index);
     TAKT_TRY(add_b(p, n->in[1], &mm, &g));
-    return takt_cuda_product_step(p, &g, (uint32_t)mm.batch, mm.n);
+    return takt_cuda_product_step(p, &g, (uint32_t)mm.batch, mm.n, NULL);
 }
 
 const takt_cuda_kind takt_cuda_product_kind = {.name = "gemm",

@@ -77,3 +77,16 @@
 #define TILE(name) name##_16x64
 #define TILED LATE_KERNEL(takt_cuda_conv_f32_16x64, takt_cuda_gemm, 128)
 #include "kernel/gemm_f32/cuda_tile.inc"
+
+/* Pixels of fewer than four channels, each a quad. */
+KERNEL(takt_cuda_fours_f32, takt_cuda_fours, 256)
+{
+    const uint64_t pixel = INDEX;
+    float x[4];
+    if (pixel >= ARG.count)
+        return;
+    UNROLL
+    for (uint32_t c = 0; c < 4; c++)
+        x[c] = c < ARG.channels ? ARG.src[pixel * ARG.channels + c] : 0.0f;
+    ((quad *)ARG.dst)[pixel] = quad_of(x);
+}

@@ -180,6 +180,14 @@ typedef struct takt_cuda_gemm {
     uint32_t is_softmax; /* of rows of C at the end: few rows, of at most TAKT_CUDA_GEMM_FEW_COLS */
 } takt_cuda_gemm;
 
+/* dst[pixel][4] = src[pixel][channels], then 0; channels < 4. */
+typedef struct takt_cuda_fours {
+    float *dst;
+    const float *src;
+    uint64_t count; /* of pixels */
+    uint32_t channels;
+} takt_cuda_fours;
+
 /* ---- attention: rows_f32_cuda_weigh.cu ---- */
 
 enum { TAKT_CUDA_WEIGH_THREADS = 256 };

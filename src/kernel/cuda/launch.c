@@ -187,6 +187,41 @@ void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cud
     l->arg_bytes = sizeof *a;
 }
 
+/* Two stages of a tile of 128 x 128 and its sums, or four rows of weights. */
+uint32_t takt_cuda_attend_long_bytes(uint32_t keys)
+{
+    enum { SIDE = TAKT_CUDA_ATTEND_ROWS, DEEP = 16, WARPS = 4 };
+    const uint32_t tile = 2 * DEEP * (2 * SIDE + 4) + SIDE * SIDE;
+    const uint32_t rows = 2 * SIDE + WARPS * keys;
+    return (tile > rows ? tile : rows) * (uint32_t)sizeof(float);
+}
+
+void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t planes,
+                                  takt_cuda_launch *l)
+{
+    enum { SIDE = TAKT_CUDA_ATTEND_ROWS, THREADS = 128 };
+    const takt_cuda_gemm *scores = &a->product[0], *values = &a->product[1];
+    *l = launch("takt_cuda_attend_long_f32", a->blocks, THREADS);
+    l->shared_bytes = takt_cuda_attend_long_bytes(scores->n);
+    l->args.attend_long = *a;
+    takt_cuda_attend_long *own = &l->args.attend_long;
+    own->product[0].pieces = own->product[1].pieces = 1;
+    own->tiles[0] = blocks_of(scores->n, SIDE);
+    own->tiles[1] = blocks_of(values->n, SIDE);
+    own->each = blocks_of(scores->m, SIDE);
+    own->panels = own->each * planes;
+    own->keys = scores->n;
+    l->arg_bytes = sizeof *a;
+}
+
+void takt_cuda_launch_fours(const takt_cuda_fours *f, takt_cuda_launch *l)
+{
+    enum { THREADS = 256 };
+    *l = launch("takt_cuda_fours_f32", blocks_of(f->count, THREADS), THREADS);
+    l->args.fours = *f;
+    l->arg_bytes = sizeof *f;
+}
+
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l)
 {
     *l = launch("takt_cuda_pick", blocks_of(p->count, TAKT_CUDA_MOVE_THREADS),

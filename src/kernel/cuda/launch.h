@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernel/cuda/args.h"
+#include "kernel/cuda/args_attend.h"
 #include "kernel/cuda/args_block.h"
 #include "kernel/cuda/args_pool.h"
 #include "kernel/cuda/args_semiring.h"
@@ -36,10 +37,12 @@ typedef struct takt_cuda_launch {
         takt_cuda_done_args done;
         takt_cuda_window window;
         takt_cuda_winograd winograd;
+        takt_cuda_fours fours;
         takt_cuda_weigh weigh;
         takt_cuda_again again;
         takt_cuda_transpose transpose;
         takt_cuda_attend attend;
+        takt_cuda_attend_long attend_long;
         takt_cuda_pick_args pick;
         takt_cuda_ggml_rows ggml_rows;
         takt_cuda_ggml ggml;
@@ -82,6 +85,12 @@ void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda
 void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
+/* Bytes of shared memory that a block needs; the products of `planes` heads, with their numbers of
+ * queries, keys and sizes. */
+uint32_t takt_cuda_attend_long_bytes(uint32_t keys);
+void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t planes,
+                                  takt_cuda_launch *l);
+void takt_cuda_launch_fours(const takt_cuda_fours *f, takt_cuda_launch *l);
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);
 void takt_cuda_launch_ggml_rows(const takt_cuda_ggml_rows *g, takt_cuda_launch *l);
 void takt_cuda_launch_ggml(const takt_cuda_ggml *g, takt_cuda_launch *l);

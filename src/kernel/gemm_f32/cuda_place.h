@@ -48,11 +48,33 @@ DEVICE void add_exchanged(float *sum, quad q)
 
 /* ---- where a block is ---- */
 
+/* Will be read later: its line comes to the device's cache. */
+DEVICE void bring_near(const void *global)
+{
+#ifdef __CUDACC__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+#else
+    (void)global;
+#endif
+}
+
 typedef struct place {
     uint32_t row, col; /* of the tile */
     uint32_t k, last;  /* of what is loaded next, and where the block ends */
     uint32_t lane;     /* the thread that loads */
 } place;
+
+/* Floats from where rows of A or C would lie to where they are: 0, or those of a block's own room.
+ */
+typedef struct shifted {
+    int64_t a, c;
+} shifted;
+
+/* A thread's first element of C. */
+typedef struct corner {
+    uint32_t batch, row, col;
+    int64_t shift;
+} corner;
 
 DEVICE bool is_by_quads(const takt_cuda_gemm *g, const float *b)
 {

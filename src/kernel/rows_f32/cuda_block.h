@@ -6,7 +6,7 @@
 #include "kernel/cuda/lanes.h"
 #include "kernel/cuda/math.inc"
 
-enum { THREADS = TAKT_CUDA_ROWS_THREADS, CHUNK = 4096 };
+enum { THREADS = TAKT_CUDA_ROWS_THREADS, ROW_CHUNK = 4096 };
 
 typedef enum summand { PLAIN, SQUARE, SQUARE_OF_DIFFERENCE, EXPONENTIAL } summand;
 
@@ -111,11 +111,11 @@ DEVICE float lane_sum(summand what, const float *x, uint32_t n, float mean)
 DEVICE float block_sum(const held_row *r, summand what, float mean SELF_PARAMETER)
 {
     const uint32_t lane = LANE % WIDE, mine = LANE / WIDE, together = LANES / WIDE;
-    const uint32_t chunks = (r->n + CHUNK - 1) / CHUNK;
+    const uint32_t chunks = (r->n + ROW_CHUNK - 1) / ROW_CHUNK;
     float total = 0;
     for (uint32_t first = 0; first < chunks; first += together) {
-        const uint32_t begin = (first + mine) * CHUNK + lane;
-        const uint32_t left = r->n > begin ? r->n - begin : 0, most = CHUNK - lane;
+        const uint32_t begin = (first + mine) * ROW_CHUNK + lane;
+        const uint32_t left = r->n > begin ? r->n - begin : 0, most = ROW_CHUNK - lane;
         r->part[LANE] = lane_sum(what, r->x + begin, left < most ? left : most, mean);
         SYNC();
         for (uint32_t k = 0; k < together && first + k < chunks; k++) {

@@ -34,11 +34,11 @@ DEVICE float team_sum(const team *t, summand what, const float *x, uint64_t n,
                       float mean SELF_PARAMETER)
 {
     const uint32_t lane = t->me % WIDE, mine = t->me / WIDE, together = t->size / WIDE;
-    const uint64_t chunks = (n + CHUNK - 1) / CHUNK;
+    const uint64_t chunks = (n + ROW_CHUNK - 1) / ROW_CHUNK;
     float total = 0;
     for (uint64_t first = 0; first < chunks; first += together) {
-        const uint64_t begin = (first + mine) * CHUNK;
-        const uint64_t end = t->limit < begin + CHUNK ? t->limit : begin + CHUNK;
+        const uint64_t begin = (first + mine) * ROW_CHUNK;
+        const uint64_t end = t->limit < begin + ROW_CHUNK ? t->limit : begin + ROW_CHUNK;
         float sum = 0;
         uint64_t i = begin + lane;
         for (; i + (AT_ONCE - 1) * WIDE < end; i += AT_ONCE * WIDE) { /* loads first: none waits */
@@ -92,11 +92,11 @@ DEVICE float sum_of_exponentials(const takt_cuda_rows *r, const team *t, const f
                                  float most SELF_PARAMETER)
 {
     const uint32_t lane = t->me % WIDE, mine = t->me / WIDE, together = t->size / WIDE;
-    const uint64_t chunks = (r->n + CHUNK - 1) / CHUNK;
+    const uint64_t chunks = (r->n + ROW_CHUNK - 1) / ROW_CHUNK;
     float total = 0;
     for (uint64_t first = 0; first < chunks; first += together) {
-        const uint64_t begin = (first + mine) * CHUNK;
-        const uint64_t end = t->limit < begin + CHUNK ? t->limit : begin + CHUNK;
+        const uint64_t begin = (first + mine) * ROW_CHUNK;
+        const uint64_t end = t->limit < begin + ROW_CHUNK ? t->limit : begin + ROW_CHUNK;
         float sum = 0;
         for (uint64_t i = begin + lane; i < end; i += WIDE)
             sum = sum + exp_down_f32(x[i] - most);
