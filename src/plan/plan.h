@@ -303,7 +303,7 @@ struct takt_plan {
     takt_buffer *buffers;
     size_t buffer_count;
     uint32_t *buffer_of; /* per node of the graph; UINT32_MAX: it has none (fused away) */
-    takt_view *view_of;  /* per node of the graph, if it has a buffer */
+    takt_view *view_of;  /* per node, if it has a buffer, at the sizes of the first plan */
     takt_tensor *constants;
     size_t constant_count;
     /* By index of the graph's names: what it was made for, and the range that belongs to it, whose

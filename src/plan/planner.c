@@ -39,7 +39,6 @@ takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
         if (a == NULL || a->node != node)
             return TAKT_OTHER_QUESTION;
         view->buffer = a->buffer;
-        p->plan->view_of[node] = *view;
         return TAKT_OK;
     }
     TAKT_TRY(takt_builder_buffer(b, node, &view->buffer));

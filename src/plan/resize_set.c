@@ -154,6 +154,20 @@ static bool copy_again(takt_resizer *r, takt_step *s)
     return *bytes <= r->room[buffer];
 }
 
+static bool copy_twin(takt_resizer *r, size_t index)
+{
+    const bool is_copied = r->has_after && takt_twins_copy(r->twins, &r->b, index);
+    r->compiled += is_copied;
+    return is_copied;
+}
+
+static bool compile_step(takt_resizer *r, size_t index)
+{
+    takt_step *s = &r->plan->steps[index];
+    return compile_again(r, s, index, r->scratch[index]) &&
+           takt_step_scratch(s, r->plan->threads) <= r->scratch[index];
+}
+
 static bool compile_all(takt_resizer *r)
 {
     takt_builder *b = &r->b;
@@ -163,6 +177,7 @@ static bool compile_all(takt_resizer *r)
     size_t i = 0;
     r->answers.at = 0;
     plan->is_parallel = false;
+    takt_twins_begin(r->twins);
     for (size_t k = 0; k < b->sequence_count && is_good; k++) {
         b->p.group = &b->groups[b->sequence[k]];
         b->position = (int32_t)k;
@@ -170,11 +185,10 @@ static bool compile_all(takt_resizer *r)
             continue;
         for (; is_good && i < count && plan->steps[i].nodes == NULL; i++) /* before the commits */
             is_good = copy_again(r, &plan->steps[i]);
-        if (is_good && i < count && stays(r, b->p.group))
+        if (is_good && i < count && (stays(r, b->p.group) || copy_twin(r, i)))
             r->answers.at = r->after[i];
         else
-            is_good = is_good && i < count && compile_again(r, &plan->steps[i], i, r->scratch[i]) &&
-                      takt_step_scratch(&plan->steps[i], plan->threads) <= r->scratch[i];
+            is_good = is_good && i < count && compile_step(r, i);
         r->after[i] = r->answers.at;
         if (is_good) {
             plan->is_parallel |= plan->steps[i].task_count > 1 || plan->steps[i].shares_pool;
@@ -274,7 +288,11 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
     takt_error before;
     takt_error_copy(r->ctx, &before);
     *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
-    r->has_after = r->has_after || *done;
+    if (*done && !r->has_after) {
+        const takt_named named = {template_of(r)->graph, r->scratch};
+        takt_twins_find(r->twins, &r->b, &named, r->after);
+        r->has_after = true;
+    }
     r->is_whole = *done;
     if (*done) {
         const takt_kept_source source = takt_resizer_source(r);

@@ -7,6 +7,7 @@
 #include "plan/kept.h"
 #include "plan/reach.h"
 #include "plan/resize.h"
+#include "plan/twins.h"
 
 struct takt_resizer {
     takt_ctx *ctx;
@@ -25,6 +26,7 @@ struct takt_resizer {
     takt_kept *kept;             /* steps of sizes used before */
     const takt_names *reach;     /* per node: names that its step depends on */
     size_t *after, *sized_after; /* per step, per constant one: answers up to its end */
+    takt_twins *twins;           /* steps that are copied from others; found once has_after */
     takt_names changed;          /* since the sizes that are set */
     bool has_after;              /* all of them */
     bool is_whole;               /* every step has the current sizes */
