@@ -165,17 +165,36 @@ takt_status takt_error_memory(takt_error *error, const char *what, size_t bytes)
     return takt_error_set(error, TAKT_E_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
 }
 
+static void copy_text(char *to, const char *from, size_t size)
+{
+    const char *end = memchr(from, '\0', size);
+    memcpy(to, from, end != NULL ? (size_t)(end - from) + 1 : size);
+}
+
+/* Texts only as far as they go: the record is 2 KB, and each new size of a session saves it. */
+static void copy_error(takt_error *to, const takt_error *from)
+{
+    to->status = from->status;
+    to->id = from->id;
+    to->offset = from->offset;
+    to->line = from->line;
+    to->column = from->column;
+    copy_text(to->node, from->node, sizeof to->node);
+    copy_text(to->message, from->message, sizeof to->message);
+    copy_text(to->hint, from->hint, sizeof to->hint);
+}
+
 void takt_error_copy(takt_ctx *ctx, takt_error *to)
 {
     takt_lock_take(&ctx->error_lock);
-    *to = ctx->error;
+    copy_error(to, &ctx->error);
     takt_lock_give(&ctx->error_lock);
 }
 
 void takt_error_put_back(takt_ctx *ctx, const takt_error *before)
 {
     takt_lock_take(&ctx->error_lock);
-    ctx->error = *before;
+    copy_error(&ctx->error, before);
     takt_lock_give(&ctx->error_lock);
 }
 

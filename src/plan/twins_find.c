@@ -82,13 +82,26 @@ static bool same_group(const takt_builder *b, takt_id x, takt_id y)
            one->is_map == other->is_map && !one->is_commit && !other->is_commit;
 }
 
+/* Whether something outside of the step reads one of its values. */
+static bool escapes(const takt_builder *b, const takt_step *s, takt_id id)
+{
+    uint32_t inside = 0;
+    for (size_t i = 0; i < s->node_count; i++) {
+        const takt_node *n = &b->p.graph->nodes[s->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            inside += n->in[k] == id;
+    }
+    return b->uses[id] > inside;
+}
+
 /* The same operations on values that are related in the same way. */
 static bool same_nodes(couple *c, const takt_graph *named)
 {
     const takt_step *one = c->one, *other = c->other;
     for (size_t i = 0; i < one->node_count; i++)
         if (!pair(&c->nodes, one->nodes[i], other->nodes[i]) ||
-            c->t->signs[one->nodes[i]] != c->t->signs[other->nodes[i]])
+            c->t->signs[one->nodes[i]] != c->t->signs[other->nodes[i]] ||
+            escapes(c->b, one, one->nodes[i]) != escapes(c->b, other, other->nodes[i]))
             return false;
     for (size_t i = 0; i < one->node_count; i++) {
         const takt_node *x = &named->nodes[one->nodes[i]], *y = &named->nodes[other->nodes[i]];

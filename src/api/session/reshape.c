@@ -5,6 +5,7 @@
 #include "api/model.h"
 #include "api/ranges.h"
 #include "api/session/session.h"
+#include "base/error_record.h"
 #include "base/mem.h"
 
 /* The plan of `from`, or one for the same sizes where that is its own. */
@@ -178,9 +179,10 @@ takt_status takt_session_take(takt_session *s, takt_plan *plan)
 static bool is_inside(const takt_session *s, const char *text, takt_arena *arena, int64_t **sizes)
 {
     const takt_plan *top = s->range->top;
-    const takt_error before = s->ctx->error;
     takt_size_range *ranges;
     size_t count;
+    takt_error before;
+    takt_error_copy(s->ctx, &before);
     if (takt_parse_ranges(arena, top->graph->dims, text, &ranges, &count) != TAKT_OK ||
         count < top->name_count ||
         (*sizes = takt_arena_array(arena, top->name_count, sizeof **sizes)) == NULL)
@@ -192,7 +194,7 @@ static bool is_inside(const takt_session *s, const char *text, takt_arena *arena
     }
     const bool is_held = takt_plan_holds(top, *sizes) == TAKT_OK;
     if (!is_held)
-        s->ctx->error = before;
+        takt_error_put_back(s->ctx, &before);
     return is_held;
 }
 
