@@ -1,4 +1,5 @@
-/* conv_groups.c - convolutions of groups with few channels have the bits of the reference. */
+/* conv_groups.c - convolutions of groups with few channels, and with taps that lie apart, have the
+ * bits of the reference. */
 #include "test.h"
 
 #include "util/conv_case.h"
@@ -36,4 +37,23 @@ static void few_channels(void)
     CONV_CASES(cases);
 }
 
-TEST_MAIN(few_channels)
+/* Taps that lie apart, gathered one by one: inside x, and partly or all outside. */
+static void holes(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[2, 40, 24]) { return conv(x, 40, 2, dilation=5, pad=[5, 0], layout=nhwc) "
+         "}",
+         300, true},
+        {"model m(x: f32[1, 9, 23, 20]) { return conv(x, 24, [2, 4], dilation=[3, 2], "
+         "pad=[3, 0, 0, 7], layout=nhwc, act=relu) }",
+         300, true},
+        {"model m(x: f32[1, 3, 17]) { return conv(x, 20, 3, dilation=4, pad=4, layout=nhwc) }", 300,
+         true},
+        {"model m(x: f32[1, 30, 5]) { return conv(x, 24, 3, stride=2, dilation=3, pad=2, "
+         "layout=nhwc) }",
+         300, true},
+    };
+    CONV_CASES(cases);
+}
+
+TEST_MAIN(few_channels, holes)

@@ -71,36 +71,45 @@ static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], 
 
 enum { LINES = 16 };
 
-/* The rows of x that a row of outputs reads, or NULL; false if there are too many, or their taps do
- * not follow each other in memory. */
-static bool find_lines(const takt_conv_shape *s, const float *x, const size_t at[3],
-                       const float **line)
+/* What outputs of a row read, piece by piece: rows of x or, where taps lie apart, one tap each. */
+typedef struct pieces {
+    const float *from[LINES]; /* rows; NULL: padding */
+    size_t skip[LINES];       /* floats of a row before the piece of its first output */
+    size_t count, run;        /* floats of a piece */
+} pieces;
+
+/* False if there are too many, or their channels do not follow each other in memory. */
+static bool find_pieces(const takt_conv_shape *s, const float *x, const size_t at[3], pieces *p)
 {
-    const size_t lines = s->kernel[0] * s->kernel[1];
-    if (!s->is_nhwc || s->groups > 1 || s->dilation[2] > 1 || lines > LINES)
+    const size_t across = s->dilation[2] > 1 ? s->kernel[2] : 1;
+    p->count = s->kernel[0] * s->kernel[1] * across;
+    p->run = s->kernel[2] / across * s->cin;
+    if (!s->is_nhwc || s->groups > 1 || p->count > LINES)
         return false;
-    for (size_t i = 0; i < lines; i++) {
-        const ptrdiff_t a = start(s, 0, at[0]) + (ptrdiff_t)(i / s->kernel[1] * s->dilation[0]);
-        const ptrdiff_t b = start(s, 1, at[1]) + (ptrdiff_t)(i % s->kernel[1] * s->dilation[1]);
-        line[i] = inside(s, 0, a) && inside(s, 1, b)
-                      ? x + (size_t)a * s->x_at[0] + (size_t)b * s->x_at[1]
-                      : NULL;
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t line = i / across;
+        const ptrdiff_t a = start(s, 0, at[0]) + (ptrdiff_t)(line / s->kernel[1] * s->dilation[0]);
+        const ptrdiff_t b = start(s, 1, at[1]) + (ptrdiff_t)(line % s->kernel[1] * s->dilation[1]);
+        p->from[i] = inside(s, 0, a) && inside(s, 1, b)
+                         ? x + (size_t)a * s->x_at[0] + (size_t)b * s->x_at[1]
+                         : NULL;
+        p->skip[i] = i % across * s->dilation[2] * s->cin;
     }
     return true;
 }
 
-/* Patches of `lines` whole runs of taps, from element `from` of each line on. */
+/* Patches of whole pieces, from element `from` of each on. */
 static inline __attribute__((always_inline)) void patches_of(const takt_conv_shape *s,
-                                                             const float *const *line, size_t from,
+                                                             const pieces *p, size_t from,
                                                              size_t count, float *to,
                                                              const size_t run)
 {
-    const size_t lines = s->kernel[0] * s->kernel[1], rest = s->k_row - s->k;
+    const size_t rest = s->k_row - s->k;
     const size_t step = s->stride[2] * s->cin, row = s->k_row;
-    for (size_t i = 0; i < lines; i++, to += run) {
-        const float *x = line[i];
+    for (size_t i = 0; i < p->count; i++, to += run) {
+        const float *x = p->from[i];
         for (size_t r = 0; x != NULL && r < count; r++)
-            copy(to + r * row, x + from + r * step, run);
+            copy(to + r * row, x + p->skip[i] + from + r * step, run);
         for (size_t r = 0; x == NULL && r < count; r++)
             clear(to + r * row, run);
     }
@@ -109,23 +118,23 @@ static inline __attribute__((always_inline)) void patches_of(const takt_conv_sha
 }
 
 /* The first layers of most networks have three channels and 3x3 or 7x7 taps. */
-static void whole_patches(const takt_conv_shape *s, const float *const *line, size_t from,
-                          size_t count, float *to)
+static void whole_patches(const takt_conv_shape *s, const pieces *p, size_t from, size_t count,
+                          float *to)
 {
-    const size_t run = s->kernel[2] * s->cin;
-    if (run == 9)
-        patches_of(s, line, from, count, to, 9);
-    else if (run == 21)
-        patches_of(s, line, from, count, to, 21);
+    if (p->run == 9)
+        patches_of(s, p, from, count, to, 9);
+    else if (p->run == 21)
+        patches_of(s, p, from, count, to, 21);
     else
-        patches_of(s, line, from, count, to, run);
+        patches_of(s, p, from, count, to, p->run);
 }
 
 /* Of `count` windows from column `at` on, how many from the first lie inside x; 0 if it does not.
  */
 static size_t windows_inside(const takt_conv_shape *s, size_t at, size_t count)
 {
-    const ptrdiff_t from = start(s, 2, at), room = (ptrdiff_t)s->in[2] - (ptrdiff_t)s->kernel[2];
+    const ptrdiff_t reach = (ptrdiff_t)((s->kernel[2] - 1) * s->dilation[2] + 1);
+    const ptrdiff_t from = start(s, 2, at), room = (ptrdiff_t)s->in[2] - reach;
     if (from < 0 || from > room)
         return 0;
     const size_t fit = (size_t)(room - from) / s->stride[2] + 1;
@@ -136,12 +145,12 @@ static size_t windows_inside(const takt_conv_shape *s, size_t at, size_t count)
 static void row_of_patches(const takt_conv_shape *s, const float *x, size_t at[3], size_t count,
                            float *to)
 {
-    const float *line[LINES];
-    const bool is_fast = find_lines(s, x, at, line);
+    pieces p;
+    const bool is_fast = find_pieces(s, x, at, &p);
     for (size_t r = 0, part; r < count; r += part, at[2] += part, to += part * s->k_row) {
         part = is_fast ? windows_inside(s, at[2], count - r) : 0;
         if (part > 0) {
-            whole_patches(s, line, (size_t)start(s, 2, at[2]) * s->cin, part, to);
+            whole_patches(s, &p, (size_t)start(s, 2, at[2]) * s->cin, part, to);
             continue;
         }
         part = 1;
