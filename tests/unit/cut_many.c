@@ -54,7 +54,11 @@ static const work works[] = {
     {"model m(x: f32[1, 30, 31, 64]) seed=1 {\n  param w: f32[64, 3, 3, 64] = normal(0, 0.1)\n"
      "  return op.conv(x, w, pad=[1, 1, 1, 1], layout=nhwc)\n}",
      17},
+    /* groups of few channels are read in place, those of more are products */
     {"model m(x: f32[1, 30, 31, 64]) seed=1 {\n  param w: f32[64, 3, 3, 16] = normal(0, 0.1)\n"
+     "  return op.conv(x, w, pad=[1, 1, 1, 1], groups=4, layout=nhwc)\n}",
+     17},
+    {"model m(x: f32[1, 25, 26, 80]) seed=1 {\n  param w: f32[80, 3, 3, 20] = normal(0, 0.1)\n"
      "  return op.conv(x, w, pad=[1, 1, 1, 1], groups=4, layout=nhwc)\n}",
      0},
 };
