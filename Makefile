@@ -3,7 +3,7 @@ PRESET ?= release
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 
-.PHONY: all build setup run quick test check asan fuzz graphs rules accuracy campaign kills steps python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
+.PHONY: all build setup run quick test check asan fuzz graphs rules accuracy campaign kills steps wheel python-versions python-fuzz cov peers gpu-test gpu-peers venv format install clean help
 
 all: build
 
@@ -34,6 +34,9 @@ check: setup build ## the same, the slow tests, and again by clang, with sanitiz
 
 asan: setup ## the test programs once more, with what ASan and UBSan see; preset asan, built by clang
 	@scripts/test asan
+
+wheel: build ## the Python package to publish, in build/wheel, compressed as small as zopfli makes it
+	@scripts/wheel
 
 python-versions: build ## the wheel under Python 3.13 to 3.15 of newer Debians, recorded in trust/ledger.tsv
 	@TAKT_BUILD_DIR=$(abspath $(BUILD)) TAKT_TOOL=$(abspath build/takt) scripts/python-versions || [ $$? -eq 77 ]

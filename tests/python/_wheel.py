@@ -41,6 +41,21 @@ def build(builder):
     return wheels[0]
 
 
+def packed(builder, wheel):
+    """The wheel as `make wheel` publishes it; None where pip cannot fetch zopfli."""
+    if not install(builder, "zopfli"):
+        return None
+    to = os.path.join(TMP, "wheel-packed")
+    told = subprocess.run([builder, os.path.join(ROOT, "scripts", "wheel"), "--from", wheel, "--out",
+                           to], env={**environment(), "TAKT_IN_VENV": "1"}, capture_output=True,
+                          text=True, check=False)
+    path = os.path.join(to, os.path.basename(wheel))
+    if told.returncode != 0 or "as pip compresses it" not in told.stdout:
+        print(told.stdout, told.stderr)
+        return None
+    return path
+
+
 def device_bytes():
     """Of kernels for GPUs, which are there where nvcc is, and are compressed already."""
     images = glob.glob(os.path.join(BUILD, "gen", "cuda", "*.fatbin"))
