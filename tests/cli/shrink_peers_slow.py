@@ -3,9 +3,9 @@ TensorFlow's converter on the same data.
 
 mnist-8 and MLPerf Tiny's ic01 in floats, calibrated on 100 samples. All files run in onnxruntime on
 the other samples, those of TensorFlow in LiteRT: Takt's hits must not be fewer than a peer's by
-more than the 95 % interval of the difference, sample by sample. Needs the models and data of TAKT_DATA,
-and onnx, onnxruntime and numpy, here or in build/venv; without them this is skipped. NNCF is
-compared where it is installed, TensorFlow where it and ai-edge-litert are.
+more than the 95 % interval of the difference, sample by sample. Needs the models and data of
+TAKT_DATA, and onnx, onnxruntime and numpy, here or in build/venv; without them this is skipped.
+NNCF is compared where it is installed, TensorFlow where it and ai-edge-litert are.
 """
 import gzip
 import os
