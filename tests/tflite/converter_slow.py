@@ -5,9 +5,9 @@
     converter_slow.py --kept    compares the models of converted.bin: needs no TensorFlow
 
 Integers must have the bits of LiteRT's reference kernels. Softmax, logistic, tanh and what is made
-of them may be a step off, floats 1e-5 of the greatest. The reference kernel of quantised SUM keeps
-its sums in the type of the input and overflows: sums are compared with LiteRT's fast kernels and
-may be a step off, too. Needs numpy, ai-edge-litert and, without --kept, tensorflow, here or in
+of them may be a step off, floats 1e-5 of the greatest. The reference kernels of quantised SUM
+are far from the sum, LiteRT's fast ones are not: sums are compared with those and may be a step
+off, too. Needs numpy, ai-edge-litert and, without --kept, tensorflow, here or in
 build/venv; without them this is skipped.
 """
 import os
