@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kernel/cuda/images.h"
 #include "os/os.h"
 #include "plan/auto.h"
 

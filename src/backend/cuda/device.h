@@ -6,10 +6,11 @@
 
 #include "backend/cuda/driver.h"
 #include "base/lock.h"
+#include "kernel/cuda/images.h"
 #include "kernel/cuda/launch.h"
 #include "plan/backend.h"
 
-enum { TAKT_CUDA_IMAGES = 32, TAKT_CUDA_KERNELS = 96, TAKT_CUDA_LIMIT_S = 60 /* of a wait */ };
+enum { TAKT_CUDA_LIMIT_S = 60 /* of a wait */ };
 
 /* What open() of the backend makes. */
 typedef struct takt_cuda {

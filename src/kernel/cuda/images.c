@@ -18,6 +18,7 @@ static const struct {
 #undef TAKT_CUDA_IMAGE
     {NULL, NULL, NULL},
 };
+_Static_assert(sizeof images / sizeof *images < TAKT_CUDA_IMAGES, "the last has no room");
 
 static const struct {
     const char *kernel, *image;
@@ -26,6 +27,7 @@ static const struct {
 #include "cuda_kernel_list.inc"
 #undef TAKT_CUDA_KERNEL
 };
+_Static_assert(sizeof kernels / sizeof *kernels <= TAKT_CUDA_KERNELS, "the last has no room");
 
 /* None in a build without nvcc. */
 static size_t image_count(void)

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Room in tables of what is loaded: more than there are files with kernels, and kernels. */
+enum { TAKT_CUDA_IMAGES = 64, TAKT_CUDA_KERNELS = 128 };
+
 /* What nvcc made of one file; the driver picks the code for its device. */
 typedef struct takt_cuda_image {
     const char *name; /* "gemm_f32_cuda" */
