@@ -47,8 +47,8 @@ def packed(builder, wheel):
         return None
     to = os.path.join(TMP, "wheel-packed")
     told = subprocess.run([builder, os.path.join(ROOT, "scripts", "wheel"), "--from", wheel,
-                           "--out", to], env={**environment(), "TAKT_IN_VENV": "1"}, capture_output=True,
-                          text=True, check=False)
+                           "--out", to], env={**environment(), "TAKT_IN_VENV": "1"},
+                          capture_output=True, text=True, check=False)
     path = os.path.join(to, os.path.basename(wheel))
     if told.returncode != 0 or "as pip compresses it" not in told.stdout:
         print(told.stdout, told.stderr)
