@@ -51,4 +51,6 @@ expect("as pip compresses it" in said and os.path.getsize(packed) < os.path.gets
 expect(listed(packed) == listed(made), f"{listed(packed)} instead of {listed(made)}")
 copied, said = pack("copied", PYTHONPATH=os.path.join(folder, "none"))
 expect("pip install zopfli" in said and listed(copied) == listed(made), said)
+in_place, said = pack(".", PYTHONPATH=folder)
+expect(os.path.samefile(in_place, made) and listed(made) == listed(copied), said)
 sys.exit(bool(failures))
