@@ -325,4 +325,41 @@ static void too_large(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(model_bits, large, too_large, conforms)
+/* Long attention is one kernel; with --hint memory only where its scores take no more. */
+static void panels(void)
+{
+    static const struct {
+        const char *text, *hint, *kernel;
+    } rows[] = {
+        {"q: f32[1, 128, 64], k: f32[1, 1024, 64], v: f32[1, 1024, 64]", NULL, "attend_long_f32"},
+        {"q: f32[1, 128, 64], k: f32[1, 1024, 64], v: f32[1, 1024, 64]", "memory",
+         "attend_long_f32"},
+        {"q: f32[1, 65, 64], k: f32[1, 1024, 64], v: f32[1, 1024, 64]", NULL, "attend_long_f32"},
+        {"q: f32[1, 65, 64], k: f32[1, 1024, 64], v: f32[1, 1024, 64]", "memory", "transpose_f32"}};
+    for (size_t r = 0; r < 4; r++) {
+        char text[200];
+        const takt_plan_options o = {.backend = "gpu", .threads = 1, .hint = rows[r].hint};
+        takt_ctx *ctx;
+        takt_model *m = NULL;
+        takt_plan *plan = NULL;
+        snprintf(text, sizeof text, "model m(%s) { return op.attention(q, k, v, heads=8) }",
+                 rows[r].text);
+        gpu_driver(&(gpu_settings){.capability = 90});
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+        EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+        if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)))
+            for (size_t i = 0; i < plan->step_count; i++) {
+                const takt_step *s = &plan->steps[i];
+                if (s->transfer.way != TAKT_COPY_NONE)
+                    continue;
+                EXPECT(strcmp(s->kernel, rows[r].kernel) == 0, "%s", s->kernel);
+                EXPECT(plan->space[1].arena >= s->scratch_bytes && s->scratch_bytes > 0);
+            }
+        takt_plan_destroy(plan);
+        takt_model_destroy(m);
+        takt_ctx_destroy(ctx);
+    }
+}
+
+TEST_MAIN(model_bits, large, too_large, panels, conforms)

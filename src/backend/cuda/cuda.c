@@ -90,6 +90,11 @@ takt_status takt_cuda_step_get(takt_planner *p, size_t launches, takt_cuda_step 
     return s->launches != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
+void takt_cuda_name_step(takt_planner *p, const takt_cuda_launch *l)
+{
+    p->step->kernel = l->kernel + sizeof "takt_cuda_" - 1;
+}
+
 static takt_status compile(takt_planner *p)
 {
     const char *why;
@@ -107,8 +112,10 @@ static takt_status compile(takt_planner *p)
                              "%s needs %u bytes of shared memory a block, and this device has %u: "
                              "run the model on the cpu, or on compute capability 8.0 or above",
                              kind->name, s->launches[i].shared_bytes, has);
-    p->step->kernel =
-        s->body != NULL ? "subgraph" : s->launches[0].kernel + sizeof "takt_cuda_" - 1;
+    if (s->body != NULL)
+        p->step->kernel = "subgraph";
+    else if (p->step->kernel == NULL)
+        takt_cuda_name_step(p, &s->launches[0]);
     return TAKT_OK;
 }
 

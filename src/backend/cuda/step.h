@@ -61,6 +61,8 @@ const char *takt_cuda_supports(const takt_graph *g, takt_id node);
 /* Room for the launches of p->step, which become its data. */
 TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,
                                              takt_cuda_step **step);
+/* The kernel that a plan shows, where the first launch only prepares. */
+void takt_cuda_name_step(takt_planner *p, const takt_cuda_launch *l);
 /* What a node reduces by; TAKT_REDUCE_OP_COUNT: it does not. And which of `rank` axes. */
 takt_reduce_op takt_cuda_reduce_op(const takt_node *n);
 void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced);

@@ -291,18 +291,20 @@ static void add_slice(slice *c)
 }
 
 /* Whether a kernel that has panels of queries from scores to the product with v takes less time:
- * there are enough of them, and nothing but a scale is between the products. */
-static size_t blocks_of_panels(const facts *f, const takt_cuda_block_room *has)
+ * there are enough of them, and only a scale is between the products. It may take more memory. */
+static size_t blocks_of_panels(const takt_planner *p, const facts *f)
 {
-    enum { KEYS_LEAST = 1024, PANELS_AT_ONCE = 2 };
-    const size_t each = (f->queries + TAKT_CUDA_ATTEND_ROWS - 1) / TAKT_CUDA_ATTEND_ROWS;
-    const size_t planes = f->batch * f->shared, most = PANELS_AT_ONCE * (size_t)has->processors;
+    enum { KEYS_LEAST = 1024, AT_ONCE = 2, ROWS = TAKT_CUDA_ATTEND_ROWS };
+    const takt_cuda_block_room has = takt_cuda_room(p);
+    const size_t planes = f->batch * f->shared, panels = planes * ((f->queries + ROWS - 1) / ROWS);
+    const size_t blocks = least(panels, AT_ONCE * (size_t)has.processors);
     if (f->group != 1 || f->weigh.mask != NULL || f->weigh.is_causal || !f->is_transposed ||
         f->keys % 4 != 0 || f->keys < KEYS_LEAST || f->keys > TAKT_CUDA_ATTEND_KEYS ||
-        planes >= UINT16_MAX || planes * each < has->processors ||
-        takt_cuda_attend_long_bytes((uint32_t)f->keys) > has->shared_bytes)
+        planes >= UINT16_MAX || panels < has.processors ||
+        takt_cuda_attend_long_bytes((uint32_t)f->keys) > has.shared_bytes)
         return 0;
-    return least(planes * each, most);
+    const bool is_more = blocks * ROWS > f->planes * f->queries;
+    return is_more && p->settings->hint == TAKT_HINT_MEMORY ? 0 : blocks;
 }
 
 static void add_panels(slice *c)
@@ -316,7 +318,8 @@ static void add_panels(slice *c)
     a.product[1].a_outer = a.product[1].a_inner = 0;
     c->p->step->scratch_bytes = scores_bytes(f) + transposed_bytes(f);
     add_transpose(c);
-    takt_cuda_launch_attend_long(&a, (uint32_t)c->count, &c->s->launches[c->s->count++]);
+    takt_cuda_launch_attend_long(&a, (uint32_t)c->count, &c->s->launches[c->s->count]);
+    takt_cuda_name_step(c->p, &c->s->launches[c->s->count++]);
 }
 
 static takt_status compile_direct(takt_planner *p, const takt_node *n)
@@ -382,14 +385,11 @@ static takt_status compile(takt_planner *p)
     p->step->facts.work = TAKT_WORK_PRODUCT;
     s->count = 0;
     slice c = {.p = p, .f = &f, .s = s, .count = f.batch * f.shared};
-    const takt_cuda_block_room has = takt_cuda_room(p);
-    f.blocks = blocks_of_panels(&f, &has);
-    if (f.blocks > 0) {
-        f.planes = c.count;
+    f.blocks = blocks_of_panels(p, &f);
+    f.planes = f.blocks > 0 ? c.count : f.planes;
+    if (f.blocks > 0)
         add_panels(&c);
-        return TAKT_OK;
-    }
-    for (c.first = 0; c.first < f.batch * f.shared; c.first += c.count) {
+    for (c.first = 0; f.blocks == 0 && c.first < f.batch * f.shared; c.first += c.count) {
         c.count = f.batch * f.shared - c.first < f.planes ? f.batch * f.shared - c.first : f.planes;
         add_slice(&c);
     }

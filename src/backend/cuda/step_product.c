@@ -98,7 +98,8 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
         takt_cuda_launch_fours(&f, &s->launches[s->count++]);
     }
     takt_cuda_launch_gemm(g, batches, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
-                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[s->count++]);
+                          takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[s->count]);
+    takt_cuda_name_step(p, &s->launches[s->count++]);
     if (taken + 1 == p->group->count)
         return takt_planner_output(p, last, &index);
     return takt_cuda_map_after(p, taken + 1, &s->launches[s->count++]);
