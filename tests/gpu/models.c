@@ -33,6 +33,11 @@ typedef struct row {
     "model a(q: f32[4, 4096, 2048], k: f32[4, 4096, 2048], v: f32[4, 4096, 2048]) -> (y: f32[4, "  \
     "4096, 2048]) {\n  return y = op.attention(q, k, v, heads=16)\n}\n"
 
+/* Long, with tails: the last panel of a head has two queries, and there are more than blocks. */
+#define TAILS                                                                                      \
+    "model t(q: f32[2, 130, 288], k: f32[2, 1028, 288], v: f32[2, 1028, 360]) -> (y: f32[2, 130, " \
+    "360]) {\n  return y = op.attention(q, k, v, heads=72)\n}\n"
+
 static const row rows[] = {
     {"mlp_b1", "examples/mlp.takt", "batch=1", NULL},
     {"mlp_b32", "examples/mlp.takt", "batch=32", NULL},
@@ -43,6 +48,7 @@ static const row rows[] = {
     {"resnet50_b1", "bench/models/resnet50.takt", "batch=1", NULL},
     {"resnet50_b32", "bench/models/resnet50.takt", "batch=32", NULL},
     {"attention 4x16x4096x128", NULL, NULL, ATTENTION},
+    {"attention_tails", NULL, NULL, TAILS},
     {"lstm_b1", NULL, NULL, RECURRENT(1, 256, "lstm")},
     {"lstm_b32", NULL, NULL, RECURRENT(32, 256, "lstm")},
     {"gru_b1", NULL, NULL, RECURRENT(1, 256, "gru")},
