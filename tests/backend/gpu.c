@@ -362,4 +362,28 @@ static void panels(void)
     }
 }
 
-TEST_MAIN(model_bits, large, too_large, panels, conforms)
+/* Sizes of a range stay within its memory, though panels of fewer keys would take more. */
+static void ranged(void)
+{
+    const char *text = "model m(q: f32[1, 65, 64], k: f32[1, n, 64], v: f32[1, n, 64]) {\n"
+                       "  return op.attention(q, k, v, heads=8)\n}\n";
+    const takt_plan_options o = {
+        .backend = "gpu", .threads = 1, .sizes = "n=4..4100", .space_limits = "gpu=12000000"};
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    gpu_driver(&(gpu_settings){.capability = 90});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+    if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s)))
+        EXPECT_OK(ctx, takt_session_reshape(s, m, "n=4096"));
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(model_bits, large, too_large, panels, ranged, conforms)

@@ -290,21 +290,22 @@ static void add_slice(slice *c)
     takt_cuda_launch_again(&a, planes, &c->s->launches[c->s->count++]);
 }
 
-/* Whether a kernel that has panels of queries from scores to the product with v takes less time:
- * there are enough of them, and only a scale is between the products. It may take more memory. */
-static size_t blocks_of_panels(const takt_planner *p, const facts *f)
+/* One kernel with panels of queries, if there are enough of them and the step has its memory. */
+static void set_panels(const takt_planner *p, facts *f)
 {
     enum { KEYS_LEAST = 1024, AT_ONCE = 2, ROWS = TAKT_CUDA_ATTEND_ROWS };
     const takt_cuda_block_room has = takt_cuda_room(p);
     const size_t planes = f->batch * f->shared, panels = planes * ((f->queries + ROWS - 1) / ROWS);
-    const size_t blocks = least(panels, AT_ONCE * (size_t)has.processors);
-    if (f->group != 1 || f->weigh.mask != NULL || f->weigh.is_causal || !f->is_transposed ||
-        f->keys % 4 != 0 || f->keys < KEYS_LEAST || f->keys > TAKT_CUDA_ATTEND_KEYS ||
-        planes >= UINT16_MAX || panels < has.processors ||
-        takt_cuda_attend_long_bytes((uint32_t)f->keys) > has.shared_bytes)
-        return 0;
-    const bool is_more = blocks * ROWS > f->planes * f->queries;
-    return is_more && p->settings->hint == TAKT_HINT_MEMORY ? 0 : blocks;
+    facts all = *f;
+    all.planes = planes;
+    all.blocks = least(panels, AT_ONCE * (size_t)has.processors);
+    const uint64_t bytes = scores_bytes(&all) + transposed_bytes(&all);
+    if (f->group == 1 && f->weigh.mask == NULL && !f->weigh.is_causal && f->is_transposed &&
+        f->keys % 4 == 0 && f->keys >= KEYS_LEAST && f->keys <= TAKT_CUDA_ATTEND_KEYS &&
+        planes < UINT16_MAX && panels >= has.processors && bytes <= p->scratch_room &&
+        (p->settings->hint != TAKT_HINT_MEMORY || bytes <= scores_bytes(f) + transposed_bytes(f)) &&
+        takt_cuda_attend_long_bytes((uint32_t)f->keys) <= has.shared_bytes)
+        *f = all;
 }
 
 static void add_panels(slice *c)
@@ -385,8 +386,7 @@ static takt_status compile(takt_planner *p)
     p->step->facts.work = TAKT_WORK_PRODUCT;
     s->count = 0;
     slice c = {.p = p, .f = &f, .s = s, .count = f.batch * f.shared};
-    f.blocks = blocks_of_panels(p, &f);
-    f.planes = f.blocks > 0 ? c.count : f.planes;
+    set_panels(p, &f);
     if (f.blocks > 0)
         add_panels(&c);
     for (c.first = 0; f.blocks == 0 && c.first < f.batch * f.shared; c.first += c.count) {
