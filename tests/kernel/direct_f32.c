@@ -125,5 +125,11 @@ void check_direct_f32(takt_check *c, const takt_kernel *reference)
                                        .k = i < 4 ? deep : n};
             one(c, reference, g, round);
         }
+    /* Widths of whole tiles, of every length of vector, and depths of several chunks. */
+    for (size_t n = 32; n <= 128; n += 32)
+        for (size_t i = 0; i < 12; i++) {
+            const takt_direct_f32 g = {.m = 1 + i % 6, .n = n, .k = i % 2 ? 33 : 545};
+            one(c, reference, g, 4 * (int)i + 2);
+        }
     bench(c);
 }
