@@ -189,8 +189,8 @@ static bool compile_all(takt_resizer *r)
             r->answers.at = r->after[i];
         else
             is_good = is_good && i < count && compile_step(r, i);
-        r->after[i] = r->answers.at;
-        if (is_good) {
+        if (is_good) { /* a failure leaves what is known of the step, which may be copied later */
+            r->after[i] = r->answers.at;
             plan->is_parallel |= plan->steps[i].task_count > 1 || plan->steps[i].shares_pool;
             i++;
         }
