@@ -257,6 +257,13 @@ static void any_order(void)
     const takt_tensor_view flat = {.data = rows, .dtype = TAKT_U32, .rank = 1, .dims = {16}};
     EXPECT_STATUS(ctx, takt_relation_check(m, "e", &flat), TAKT_ERR_ARGUMENT);
     takt_model_destroy(m);
+    /* the sizes of the domains, not of rows */
+    EXPECT_OK(ctx, load("domain d = 16\ndomain o = 1\nmodel m() {\n"
+                        "  relation e(d, o) sparse capacity=8\n  return e\n}\n",
+                        0, &m));
+    const takt_tensor_view thin = {.data = rows, .dtype = TAKT_U32, .rank = 2, .dims = {16, 1}};
+    EXPECT_STATUS(ctx, takt_relation_check(m, "e", &thin), TAKT_ERR_ARGUMENT);
+    takt_model_destroy(m);
     takt_ctx_destroy(ctx);
 }
 

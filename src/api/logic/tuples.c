@@ -12,7 +12,8 @@ takt_status takt_logic_check(const takt_model *model, const takt_relation_info *
     if (r->form == TAKT_FORM_TUPLES && view->data != NULL && view->dtype == TAKT_U32 &&
         view->rank == 2 && view->dims[1] == r->arity)
         return TAKT_OK;
-    bool fits = view->data != NULL && view->rank == r->arity - is_value;
+    bool fits =
+        r->form != TAKT_FORM_TUPLES && view->data != NULL && view->rank == r->arity - is_value;
     for (int i = 0; fits && i < view->rank; i++) {
         takt_dim size = r->arg[i].size;
         if (r->form == TAKT_FORM_BITS && i == view->rank - 1 && takt_dim_is_number(size))
