@@ -66,10 +66,10 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
     a->is_transposed[K] = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);
     a->part[K] = bare(u, product->in[1], &a->scale);
-    return takt_type_of(u.g, a->part[Q])->rank == rank &&
-                   takt_type_of(u.g, a->part[K])->rank == rank
-               ? NULL
-               : "queries and keys differ in their axes";
+    const takt_type *q = takt_type_of(u.g, a->part[Q]);
+    if (q->rank != rank || takt_type_of(u.g, a->part[K])->rank != rank)
+        return "queries and keys differ in their axes";
+    return takt_dim_is_number(q->dim[rank - 1]) ? NULL : "the width of its queries is not a number";
 }
 
 /* The constant that `id` is, perhaps after a cast. */
@@ -168,6 +168,8 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
         return "its weights are transposed";
     if (takt_type_of(u.g, n->in[1])->rank != n->type->rank || product->type->rank != n->type->rank)
         return "its two products differ in their axes";
+    if (!takt_dim_is_number(n->type->dim[n->type->rank - 1]))
+        return "the width of its values is not a number";
     a->is_transposed[V] = takt_node_int(n, "transpose_b") != 0;
     a->part[V] = n->in[1];
     return read_scores(u, product, a);
