@@ -50,7 +50,7 @@ static takt_status sign_all(takt_packs *p, const takt_graph *g)
     p->table_size = size;
     memset(table, 0xff, size * sizeof *p->table);
     takt_signs_of(g, p->is_sized, p->signs);
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = p->count; i-- > 0;)
         if (!takt_sign_is_none(p->signs[i]))
             p->table[slot_of(p, p->signs[i])] = (takt_id)i;
     return TAKT_OK;

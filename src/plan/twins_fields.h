@@ -26,6 +26,7 @@ typedef struct takt_twin_source {
 /* A step with its memory. */
 typedef struct takt_twin {
     int32_t leader;                  /* the step that it is copied from; -1: none */
+    uint64_t sign;                   /* of its first node; 0: it has no twins */
     uint32_t piece, word, source;    /* the first of each; they end where the next begin */
     const unsigned char *low, *high; /* where blocks and views lie */
     uint32_t inner;                  /* pointers to there */

@@ -311,28 +311,27 @@ static bool is_single(const takt_step *s)
 static bool are_twins(couple *c, const takt_graph *named, const size_t *scratch)
 {
     const takt_step *x = c->one, *y = c->other;
-    return is_single(x) && x->node_count == y->node_count && x->in_count == y->in_count &&
+    return x->node_count == y->node_count && x->in_count == y->in_count &&
            x->out_count == y->out_count && x->backend == y->backend &&
-           scratch[c->leader] == scratch[c->index] &&
-           c->t->signs[x->nodes[0]] == c->t->signs[y->nodes[0]] &&
-           same_group(c->b, x->nodes[0], y->nodes[0]) && same_nodes(c, named) && same_answers(c) &&
-           add_all(c);
+           scratch[c->leader] == scratch[c->index] && same_group(c->b, x->nodes[0], y->nodes[0]) &&
+           same_nodes(c, named) && same_answers(c) && add_all(c);
 }
 
+/* Nearly all others have another sign: no more of them is looked at. */
 static void look(takt_twins *t, const takt_builder *b, const takt_named *of, size_t index)
 {
     const takt_plan *plan = b->p.plan;
     const size_t pieces = t->piece_count, words = t->word_count;
     takt_twin *twin = &t->list[index];
-    for (size_t i = 0; i < index && is_single(&plan->steps[index]) && twin->leader < 0; i++) {
+    for (size_t i = 0; i < index && twin->sign != 0 && twin->leader < 0; i++) {
+        if (t->list[i].sign != twin->sign || t->list[i].leader >= 0)
+            continue;
         couple c = {.t = t,
                     .b = b,
                     .leader = i,
                     .index = index,
                     .one = &plan->steps[i],
                     .other = &plan->steps[index]};
-        if (t->list[i].leader >= 0)
-            continue;
         if (are_twins(&c, of->graph, of->scratch)) {
             add_sources(&c);
             twin->leader = (int32_t)i;
@@ -354,11 +353,13 @@ void takt_twins_find(takt_twins *t, takt_builder *b, const takt_named *of, const
         return;
     takt_twins_sign(t, b, of->graph);
     for (size_t i = 0; i < t->count; i++) {
+        const takt_step *s = &plan->steps[i];
         t->list[i] = (takt_twin){.leader = -1,
+                                 .sign = is_single(s) ? t->signs[s->nodes[0]] : 0,
                                  .piece = (uint32_t)t->piece_count,
                                  .word = (uint32_t)t->word_count,
                                  .source = (uint32_t)t->source_count};
-        find_memory(t, &plan->steps[i], i);
+        find_memory(t, s, i);
         look(t, b, of, i);
     }
     t->list[t->count] = (takt_twin){.piece = (uint32_t)t->piece_count,
