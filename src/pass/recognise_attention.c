@@ -46,9 +46,11 @@ static takt_id before_windows(takt_uses u, takt_id id, takt_id *windows)
         const takt_id scores = unmoved(u, sum->in[k]);
         const takt_type *t = takt_type_of(u.g, sum->in[k]);
         const takt_type *mask = takt_type_of(u.g, sum->in[1 - k]);
+        const takt_type *before = takt_type_of(u.g, scores);
         const bool is_mask = mask->rank == 5 && mask->dim[0] == 1 && mask->dim[2] == 1;
         if (scores == sum->in[k] || t->rank != 5 || t->dim[0] != 1 || !is_mask ||
-            !takt_type_same(u.g->dims, takt_type_of(u.g, scores), takt_type_of(u.g, id)))
+            before->rank != 4 || !takt_dim_same(u.g->dims, t->dim[1], before->dim[0]) ||
+            !takt_type_same(u.g->dims, before, takt_type_of(u.g, id)))
             continue;
         *windows = sum->in[1 - k];
         return scores;
@@ -339,14 +341,15 @@ takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char 
 {
     takt_graph *g = r->out;
     const takt_type root = *r->in->nodes[r->id].type;
-    const takt_id by_rows = from_rows(r, a);
     takt_id in[4] = {r->map[a->part[Q]], r->map[a->part[K]], r->map[a->part[V]], TAKT_NONE};
+    for (int k = 0; k < 3; k++)
+        if (!same_lead(r->in, r->id, a->part[k])) { /* a product may pair every head with every */
+            *why = "keys or values are shared by several heads";
+            return TAKT_NONE;
+        }
+    const takt_id by_rows = from_rows(r, a);
     if (by_rows != TAKT_NONE || g->status != TAKT_OK)
         return by_rows;
-    if (!same_lead(g, in[Q], in[K]) || !same_lead(g, in[Q], in[V])) {
-        *why = "keys or values are shared by several heads";
-        return TAKT_NONE;
-    }
     if (a->windows != TAKT_NONE ||
         (a->mask != TAKT_NONE && takt_type_of(r->in, a->soft)->rank != root.rank)) {
         *why = "its mask has other axes than its products, whose heads were not cut from rows";
