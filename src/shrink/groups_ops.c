@@ -106,6 +106,18 @@ static void matmul(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
     }
 }
 
+/* A head that has its own part of the mask takes it along; the mask's other axes are kept. */
+static void mask_of_heads(takt_groups *g, takt_id mask, ref q, int64_t heads, bool is_last)
+{
+    const ref by_head = {mask, type_at(g, mask)->rank - 3};
+    const bool has_own = by_head.axis >= 0 && heads > 1 && size_at(g, by_head) == heads;
+    if (has_own)
+        takt_groups_link(g, by_head, q, (takt_axis_map){1, heads, size_at(g, q) / heads, 0});
+    for (int d = 0; is_last && d < type_at(g, mask)->rank; d++)
+        if (!has_own || d != by_head.axis)
+            takt_groups_block(g, (ref){mask, d});
+}
+
 /* A head is removed as a whole: all of its indices in q, k, v and the result. */
 static void attention(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
@@ -124,8 +136,8 @@ static void attention(takt_groups *g, const takt_node *n, takt_id id, bool is_la
         if (takt_dim_is_number(own) && own % heads == 0)
             takt_groups_link(g, u, q, (takt_axis_map){own / heads, heads, width / heads, 0});
     }
-    if (is_last && n->in_count > 3 && n->in[3] != TAKT_NONE)
-        takt_groups_block_all(g, n->in[3]);
+    if (n->in_count > 3 && n->in[3] != TAKT_NONE)
+        mask_of_heads(g, n->in[3], q, heads, is_last);
 }
 
 /* ---- moves ---- */

@@ -108,6 +108,10 @@ static const struct {
     {"model m(x: f32[1, 3, 4, 4]) seed=1 { h = conv(x, 4)\n"
      "return dense(flatten(conv_transpose(h, 6)), 2) }\n",
      12, 7},
+    {"model m(x: f32[1, 5, 8]) seed=1 { param own: f32[4, 5, 5] = normal(0, 1)\n"
+     "h = op.attention(dense(x, 8), dense(x, 8), dense(x, 8), own, heads=4)\n"
+     "return dense(h, 2) }\n",
+     6, 4}, /* 4 heads, each with its part of the mask */
 };
 
 static void surgery(void)
