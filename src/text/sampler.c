@@ -36,6 +36,13 @@ static takt_status refuse(takt_ctx *ctx, const char *what)
     return takt_fail(ctx, TAKT_E_OPTION, "%s", what);
 }
 
+/* Where the name after the one at `at` begins; blanks before it do not count. */
+static const char *next_name(const char *at, size_t length)
+{
+    at += length + (at[length] == ';');
+    return at + strspn(at, " ");
+}
+
 static takt_status check_order(takt_ctx *ctx, const char *order)
 {
     for (const char *at = order; *at != '\0';) {
@@ -44,7 +51,7 @@ static takt_status check_order(takt_ctx *ctx, const char *order)
             (void)takt_fail(ctx, TAKT_E_OPTION, "there is no sampler called %.*s", (int)length, at);
             return takt_fail_hint(ctx, "the default is " TAKT_SAMPLER_ORDER);
         }
-        at += length + (at[length] == ';');
+        at = next_name(at, length);
     }
     return TAKT_OK;
 }
@@ -131,7 +138,7 @@ void takt_sample_apply(takt_candidates *c, const takt_sampling *s)
         const bool is_temperature = sampler == &takt_sampler_temperature;
         if (sampler->always || (s->temperature > 0 && (s->mirostat == 0 || is_temperature)))
             sampler->apply(c, s);
-        at += length + (at[length] == ';');
+        at = next_name(at, length);
     }
 }
 
