@@ -64,7 +64,7 @@ static void name_same(takt_dlog_node *n, takt_dlog_node *atom)
     if (n->kind == TAKT_DLOG_BOTH) {
         name_same(n->a, atom);
         name_same(n->b, atom);
-    } else if (n->kind == TAKT_DLOG_ATOM) {
+    } else if (n->kind == TAKT_DLOG_ATOM && n != atom) {
         memcpy(n->terms, atom->terms, (size_t)n->term_count * sizeof *n->terms);
     }
 }

@@ -86,7 +86,7 @@ static void all(void)
             run(name, data, (size_t)size, strcmp(kind, "positive") == 0, hash);
             count++;
         }
-    EXPECT(count >= LEAST, "%zu models", count);
+    EXPECT(count >= LEAST && feof(list) && fgetc(models) == EOF, "%zu models", count);
     free(data);
     if (list != NULL)
         fclose(list);
