@@ -129,7 +129,7 @@ typedef struct takt_verify_options {
 /** The verdict, and how far the search got. */
 typedef struct takt_verify_summary {
     takt_proof verdict;
-    double bound;    /**< worst lower bound of the margin; above 0 where everything is proved */
+    double bound;    /**< worst lower bound of the margin; at least 0 where everything is proved */
     double margin;   /**< by how much the counterexample breaks the property */
     size_t regions;  /**< boxes that were bounded */
     double seconds;  /**< of the search */

@@ -154,9 +154,10 @@ static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
         return TAKT_OK;
     }
     s->regions++;
+    s->bound = fmin(s->bound, j->sure);
     TAKT_TRY(keep_proved(h, j));
     if (j->open_count == 0) {
-        s->bound = fmin(s->bound, fmin(j->bound, j->sure));
+        s->bound = fmin(s->bound, j->bound);
         return TAKT_OK;
     }
     if (j->is_broken)

@@ -124,13 +124,15 @@ static void bound_nodes(takt_hunt *h, takt_job *j, int thread)
         takt_goal_outputs(r, refines, h->s->lower, h->s->upper);
 }
 
-/* Only what is left of the box is split, and what is cut off counts for nothing. */
+/* Only what is left of the box is split. What is cut off holds, with a margin that is not known. */
 static void cut_box(takt_job *j, const takt_joint *joint, double *scores, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const double width = j->hi[i] - j->lo[i];
         j->lo[i] = fmax(j->lo[i], joint->lo[i]);
         j->hi[i] = fmin(j->hi[i], joint->hi[i]);
+        if (j->hi[i] - j->lo[i] < width)
+            j->sure = fmin(j->sure, 0);
         if (width > 0)
             scores[i] *= (j->hi[i] - j->lo[i]) / width;
     }

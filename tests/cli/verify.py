@@ -97,6 +97,12 @@ given = write("margins.vnnlib", "\n".join(lines) + "\n(declare-const Y_1 Real)\n
               "(assert (or (and (>= Y_0 0.30002)) (and (>= Y_1 0.555))))\n")
 report = parsed("verify", PAIR, "--property", given, "--json")
 expect(report["regions"] > 1 and 0 < report["bound"] < 2.1e-5, f"a margin of two: {report}")
+# Lines cut parts off that hold, by a margin that they do not tell: the largest output is 0.2931.
+CUTS = write("cuts.takt", "model cuts(x: f32[1, 2]) seed=4 {\n"
+             "  h = leaky_relu(dense(leaky_relu(dense(x, 6), slope=1.5), 5), slope=1.5)\n"
+             "  return dense(h, 1)\n}\n")
+report = parsed("verify", CUTS, "--property", wide(2, 0.2961), "--json")
+expect(report["verdict"] == "proved" and 0 <= report["bound"] < 0.00301, f"cut off: {report}")
 # A leaky relu that falls below 0: its slopes are negative, and it is split nevertheless. The
 # largest y0 of 24 inputs is between the two bounds; lines alone prove 1.15.
 FALLS = write("falls.takt", "model falls(x: f32[1, 24]) seed=1 {\n"
