@@ -304,7 +304,7 @@ static void choices(void)
     expect_refused((takt_sampling){.dry_breaker_count = 1});
     s = (takt_sampling){.temperature = 1.5, .seed = 3, .top_k = 5, .samplers = "top_k;temperature"};
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &id));
-    s.samplers = "k;t";
+    s.samplers = "k; t";
     EXPECT_OK(ctx, takt_token_draw(ctx, scores, COUNT, &s, NULL, &again));
     EXPECT_EQ(id, again);
 }
