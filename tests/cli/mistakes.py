@@ -16,6 +16,8 @@ import _pb  # noqa: E402
 # Misspelt verbs, flags, ops, passes, backends, inputs, outputs, dimensions.
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
 fails(2, "sumary", MLP, says=["did you mean `takt summary`?"])
+fails(2, "benchmrk", "run", MLP, says=["did you mean `takt benchmark`?"])
+fails(2, "chat", MLP, says=["did you mean `takt generate --chat`?"])
 fails(2, "run", MLP, "--thread", "2",
       says=["takt run has no flag --thread", "did you mean --threads?"])
 fails(2, "run", MLP, "--memory_limit=1M", says=["did you mean --memory-limit?"])

@@ -261,12 +261,12 @@ static void try_machine(tool_patient *p)
     if (e.grade == '?') {
         SAY(f->figure, "load unknown, %zu finding%s: /proc cannot be read", e.warnings,
             e.warnings == 1 ? "" : "s");
-        SAY(f->remedy, "mount /proc: without it nobody can tell whether the machine is quiet");
+        SAY(f->remedy, "mount /proc: without it the machine's load is unknown");
         return;
     }
     SAY(f->figure, "grade %c, %zu finding%s, load %.1f%s", e.grade, e.warnings,
         e.warnings == 1 ? "" : "s", e.load,
-        e.grade > 'B' ? ": every figure here is of a busy machine" : "");
+        e.grade > 'B' ? ": all figures are from a busy machine" : "");
     SAY(f->remedy, "takt benchmark verify --env names each with its command");
 }
 

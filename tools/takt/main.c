@@ -17,14 +17,16 @@ static bool is_group(const char *group)
 /* Names that other tools use: "info" is our inspect. */
 static const char *synonym(const char *word)
 {
-    static const char *const pairs[][2] = {
-        {"info", "inspect"},       {"show", "inspect"},   {"describe", "inspect"},
-        {"layers", "summary"},     {"infer", "run"},      {"inference", "run"},
-        {"predict", "run"},        {"eval", "run"},       {"test", "run --test"},
-        {"build", "compile"},      {"export", "convert"}, {"optimize", "opt"},
-        {"optimise", "opt"},       {"check", "ops"},      {"diagnose", "doctor"},
-        {"time", "benchmark run"}, {"memory", "plan"},    {"perf", "profile"},
-        {"trace", "profile"},      {"man", "help --man"}};
+    static const char *const pairs[][2] = {{"info", "inspect"},     {"show", "inspect"},
+                                           {"describe", "inspect"}, {"layers", "summary"},
+                                           {"infer", "run"},        {"inference", "run"},
+                                           {"predict", "run"},      {"chat", "generate --chat"},
+                                           {"test", "run --test"},  {"build", "compile"},
+                                           {"export", "convert"},   {"optimize", "opt"},
+                                           {"optimise", "opt"},     {"pull", "zoo get"},
+                                           {"diagnose", "doctor"},  {"time", "benchmark run"},
+                                           {"memory", "plan"},      {"perf", "profile"},
+                                           {"trace", "profile"},    {"man", "help --man"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(word, pairs[i][0]) == 0)
             return pairs[i][1];
@@ -38,6 +40,19 @@ static const takt_verb *by_second_word(const char *word)
         const char *dash = strchr(tool_verbs[i]->name, '-');
         if (dash != NULL && strcmp(dash + 1, word) == 0)
             return tool_verbs[i];
+    }
+    return NULL;
+}
+
+/* "benchmrk": the group whose name is nearest; NULL: none is near. */
+static const char *nearest_group(const char *word, char *name, size_t size)
+{
+    for (size_t i = 0; i < tool_verb_count; i++) {
+        const size_t length = strcspn(tool_verbs[i]->name, "-");
+        snprintf(name, size, "%.*s", (int)length, tool_verbs[i]->name);
+        const char *const names[] = {name};
+        if (tool_verbs[i]->name[length] == '-' && takt_nearest(word, names, 1) == 0)
+            return name;
     }
     return NULL;
 }
@@ -62,7 +77,9 @@ static void hint_of_verb(const char *word, const char *group, char *hint, size_t
         snprintf(hint, size, "did you mean `takt %s%s%s`?", group != NULL ? group : "",
                  group != NULL ? " " : "", names[nearest]);
     else if (group != NULL)
-        snprintf(hint, size, "`takt %s --help` lists what there is", group);
+        snprintf(hint, size, "`takt %s --help` lists its verbs", group);
+    else if (nearest_group(word, typed, sizeof typed) != NULL)
+        snprintf(hint, size, "did you mean `takt %s`?", typed);
     else
         snprintf(hint, size, "`takt help` lists the verbs");
 }

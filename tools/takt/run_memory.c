@@ -44,7 +44,7 @@ void tool_print_process(const takt_tool *t)
     const uint64_t ours = usage.peak_bytes < most ? usage.peak_bytes : most;
     if (tool_on(t, TAKT_F_QUIET) || most == 0)
         return;
-    printf("process: at most %.0f MB resident, of which %.0f MB Takt's for loading, planning and "
-           "running; the rest is code, libraries, stacks, files and pages in part\n",
+    printf("process: peak %.0f MB resident, %.0f MB of it allocated by Takt; the rest is code, "
+           "libraries, stacks and files\n",
            ceil((double)most / 1e6), ceil((double)ours / 1e6));
 }

@@ -105,8 +105,8 @@ static void explain_waiting(const takt_profile *p, const takt_profile_row *row, 
              100 * row->imbalance);
     snprintf(f->remedy, sizeof f->remedy, "%s",
              takt_other_load_disturbs(&p->rest.others, p->plan->threads)
-                 ? "measure again on a quiet machine: others took processors meanwhile"
-             : idle > 0.95 ? "a thread hardly took part: others use its processor (`takt benchmark "
+                 ? "measure again on a quiet machine: other processes took processor time"
+             : idle > 0.95 ? "a thread was mostly idle: others use its processor (`takt benchmark "
                              "verify --env`), or it slept (--spin)"
              : row->imbalance > 0.2 ? "a batch or size that the threads divide evenly"
                                     : "a larger batch: the step is short against waking a thread");

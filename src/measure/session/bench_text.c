@@ -53,7 +53,7 @@ static void print_row(takt_table *t, const takt_bench_row *r, bool with_precisio
         takt_table_cell(t, "%s", precision_of(r));
 }
 
-/* Of --type memory: what a run holds, asks for and moves. */
+/* Prints --type memory: what a run holds, requests and moves. */
 static void print_memory(const takt_bench *b, takt_text *text)
 {
     char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT];

@@ -74,9 +74,9 @@ static void sync(const takt_profile *p, takt_finding *f)
              100 * imbalance);
     snprintf(f->remedy, sizeof f->remedy, "%s",
              takt_other_load_disturbs(&p->rest.others, p->plan->threads)
-                 ? "measure again on a quiet machine: others took processors meanwhile"
+                 ? "measure again on a quiet machine: other processes took processor time"
                  : "a larger batch gives each thread more; --threads 1, or --hint throughput with "
-                   "several sessions, has nobody wait");
+                   "several sessions, avoids waiting");
 }
 
 static void loading(const takt_profile *p, takt_finding *f)
@@ -153,10 +153,10 @@ static void machine(const takt_profile *p, takt_finding *f)
     }
     f->gain = takt_other_load_share(o, p->plan->threads);
     snprintf(f->figure, sizeof f->figure,
-             "others used %.1f of %d processors meanwhile, and %.1f %% of the time were stolen",
+             "other processes used %.1f of %d processors meanwhile; steal time %.1f %%",
              o->processors, o->usable, o->steal_pct);
     snprintf(f->remedy, sizeof f->remedy,
-             "`takt benchmark verify --env` says who; every figure here is of a busy machine");
+             "measure again on a quiet machine; `takt benchmark verify --env` lists what runs");
 }
 
 void takt_profile_causes(const takt_profile *p, takt_finding findings[TAKT_REST_FINDINGS])

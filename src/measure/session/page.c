@@ -142,8 +142,8 @@ static void cards(takt_text *text, const takt_profile *p)
     card(text, "a run", takt_figure_time(s->median, a), c);
     if (p->has_ceilings && floor_ns > 0 && s->median > 0) {
         snprintf(b, sizeof b, "%.0f %%", 100 * floor_ns / s->median);
-        snprintf(c, sizeof c, "which would be %s", takt_figure_time(floor_ns, a));
-        card(text, "of the fastest possible here", b, c);
+        snprintf(c, sizeof c, "minimum %s", takt_figure_time(floor_ns, a));
+        card(text, "of the roofline", b, c);
     }
     card(text, "arithmetic", takt_figure_scaled(flops / fmax(1, s->median) * 1e9, "FLOP/s", a),
          takt_figure_scaled(flops, "FLOP a run", b));

@@ -198,7 +198,7 @@ static void measure_devices(takt_profile *p)
     }
 }
 
-/* Of a copy, the device's side decides. */
+/* For a copy, the device's side decides. */
 static const takt_device_peaks *peaks_of(const takt_profile *p, const takt_step *s)
 {
     size_t space = s->space;

@@ -193,7 +193,7 @@ static void sums(const takt_profile *p, takt_text *text)
                   takt_figure_scaled(total(p, true), "FLOP", c),
                   takt_figure_scaled(total(p, false), "B", d));
     if (p->has_ceilings)
-        takt_text_add(text, "the fastest that this machine could do it: %s, so this is %.0f %%\n",
+        takt_text_add(text, "roofline minimum %s; this run reaches %.0f %% of it\n",
                       takt_figure_time(floor_of(p), a),
                       100 * floor_of(p) / fmax(p->timing.stats.median, 1));
 }

@@ -32,7 +32,7 @@ const takt_verb takt_verb_benchmark_system = {
     .about =
         "--measure times multiply-add peaks of every type and instruction set, the bandwidth of\n"
         "every cache level and of memory, on one thread and on all, the disk, the loopback\n"
-        "network, and how threads help. It takes some seconds and keeps the figures.",
+        "network, and how work scales with threads. It takes a few seconds and keeps the figures.",
     .example = "takt benchmark system --specs",
     .flags = {TAKT_F_SPECS, TAKT_F_MEASURE, TAKT_FLAG_IDS},
     .run = run,

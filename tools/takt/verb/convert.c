@@ -209,9 +209,8 @@ const takt_verb takt_verb_convert = {
              "(weights in parts) for weights. A model written as weights gives its parameters.\n"
              "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
              "GGUF files and folders of Hugging Face, become .gguf, and GGUF files become folders\n"
-             "(-o NAME/); --outtype says what of their\n"
-             "matrices, --shard-size cuts them into parts. Soufflé's plain Datalog (.dl) becomes\n"
-             "rules in a .takt.",
+             "(-o NAME/); --outtype chooses the type of their matrices, --shard-size cuts them\n"
+             "into parts. Soufflé's plain Datalog (.dl) becomes rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
     .often =
         (const tool_flag_id[]){TAKT_F_CONVERTED, TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SHAPE,

@@ -20,7 +20,7 @@ const takt_verb takt_verb_data = {
     .summary = "samples, types, classes, mean and deviation of a data set",
     .arguments = "DATA",
     .about =
-        "DATA is a file, a folder, or the name of a known data set, such as mnist: --list has\n"
+        "DATA is a file, a folder, or the name of a known data set, such as mnist: --list shows\n"
         "their names and where each is looked for.",
     .arg_min = 0,
     .arg_max = 1,

@@ -65,8 +65,8 @@ const takt_verb takt_verb_diff = {
     .about =
         "The reference is a model, or a .npz or .safetensors of values by name; without one\n"
         "it is the model itself, with every float in f64.\n"
-        "Values are matched by name, by structure, then by their numbers. An error that\n"
-        "arises at a value is shown apart from one that it was given. Exit code 1: they differ.",
+        "Values are matched by name, by structure, then by their numbers. An error that a value\n"
+        "introduces is shown separately from one that it inherits. Exit code 1: they differ.",
     .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
     .flags = {TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_LAYERS, TAKT_FLAG_IDS},
     .run = run,

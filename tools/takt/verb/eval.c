@@ -186,12 +186,13 @@ const takt_verb takt_verb_eval = {
     .is_main = true,
     .summary = "how good a model is on a data set, with 95 % intervals",
     .arguments = "MODEL --data D",
-    .about = "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
-             "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
-             "logits. The default is top1 for class numbers and mse for other targets. Of a model\n"
-             "with constraints: which share of the samples satisfies each, that is, has a truth\n"
-             "of 0.5 or more, and the first ten counterexamples: samples, and the tuples of the\n"
-             "outermost forall that fail in them.",
+    .about =
+        "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
+        "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
+        "logits. The default is top1 for class numbers and mse for other targets. For a\n"
+        "model with constraints, prints which share of the samples satisfies each (a truth of\n"
+        "0.5 or more) and the first ten counterexamples: samples, and the tuples of the\n"
+        "outermost forall that fail in them.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",

@@ -64,7 +64,7 @@ static int explain_error(const takt_tool *t, const char *digits)
 
 /* ---- models ---- */
 
-/* Of the graph that is planned: numerics, precision and level decide which passes run. */
+/* Explains the graph that is planned: numerics, precision and level decide which passes run. */
 static int explain_passes(takt_tool *t, const takt_model *model, const tool_sizes *sizes)
 {
     tool_request r;
@@ -231,9 +231,10 @@ const takt_verb takt_verb_explain = {
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "Passes run before and after composites are taken apart: what they refuse both times\n"
-             "is listed twice. With --fact: the lowest proof of a fact of the model's rules; with\n"
-             "--why-not the first literal of every rule that fails.",
+    .about =
+        "Passes run before and after composite operations are lowered, so what they refuse\n"
+        "both times is listed twice. With --fact: the lowest proof of a fact of the model's\n"
+        "rules; with --why-not the first literal of every rule that fails.",
     .example = "takt explain 2103; takt explain examples/family.takt --fact \"ancestor(ann, eve)\"",
     .often =
         (const tool_flag_id[]){TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_MISSED, TAKT_F_FACT,

@@ -46,8 +46,8 @@ const takt_verb takt_verb_lowrank = {
     .arguments = "MODEL -o F --energy E",
     .about =
         "Weights become the product of two thin matrices, by singular values in f64. A layer is\n"
-        "replaced only where that is measured faster, unless --size-first. Without -o only the\n"
-        "report is made.",
+        "replaced only where that is measured faster, unless --size-first. Without -o it only\n"
+        "reports.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt lowrank examples/mlp.takt --rank 16 --size-first",

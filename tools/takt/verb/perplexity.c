@@ -295,10 +295,11 @@ const takt_verb takt_verb_perplexity = {
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,
-    .about = "The text is cut into pieces as long as the context (-c, default 512); of a full\n"
-             "piece the second half counts. The lower the perplexity, the better the model.\n"
-             "--kl-divergence tells how far its probabilities are from those of a reference: a\n"
-             "model, or a file that --kl-divergence-base or llama.cpp wrote, which has the text.",
+    .about = "The text is cut into pieces as long as the context (-c, default 512); only\n"
+             "the second half of a full piece counts. The lower the perplexity, the better the\n"
+             "model. --kl-divergence prints how far its probabilities are from those of a\n"
+             "reference: a model, or a file that --kl-divergence-base or llama.cpp wrote, which\n"
+             "contains the text.",
     .example = "takt perplexity tests/corpus/gguf/tiny.gguf -p \"a b a b\" -c 8",
     .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_CONTEXT,
                                     TAKT_F_KL_DIVERGENCE, TAKT_F_KL_DIVERGENCE_BASE,

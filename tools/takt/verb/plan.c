@@ -119,8 +119,8 @@ const takt_verb takt_verb_plan = {
         "With --graph, an SVG picture of the steps; with --svg, one of the memory: steps from\n"
         "left to right, bytes of the arena from bottom to top.\n"
         "With --parallel or --kv-pool, the memory that takt serve would have.\n"
-        "With -i, what a session makes of the files: an .npy in Fortran order is read where it\n"
-        "lies, or costs a move.",
+        "With -i, how a session reads the files: an .npy in Fortran order is read in place, or\n"
+        "costs a copy.",
     .example = "takt plan -D batch=32 --graph examples/cnn.takt > cnn.svg",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
                                     TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TRAIN, TAKT_F_GRAPH,

@@ -278,9 +278,9 @@ const takt_verb takt_verb_profile = {
     .arg_max = 1,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
-        "once and kept beneath ~/.cache/takt; `takt benchmark system --measure` renews them.\n"
+        "once and kept in ~/.cache/takt; `takt benchmark system --measure` measures them again.\n"
         "-o profile.html also writes a page with roofline and memory; --impact adds its table.\n\n"
-        "--counters perf counts on the processor, where the kernel grants it; cachegrind runs the\n"
+        "--counters perf counts on the processor, where the kernel allows it; cachegrind runs the\n"
         "model in valgrind, about 80 times slower; model estimates from the plan's bytes and the\n"
         "caches' sizes. auto takes the first that is available, cachegrind only if it takes\n"
         "less than about 10 s. perf and cachegrind use one thread.",

@@ -153,13 +153,13 @@ const takt_verb takt_verb_prune = {
     .name = "prune",
     .task = TAKT_TASK_SHRINK,
     .is_main = true,
-    .summary = "a model without the channels that are worth least",
+    .summary = "remove the channels of a model that matter least",
     .arguments = "MODEL -o F --amount A",
     .about =
-        "Channels go with everything that belongs to them: columns of the next layer, scales\n"
-        "of norms, the other branch of a residual, whole heads of attention. The result is an\n"
-        "ordinary model, which can be trained on: --finetune D does so after every round. Without\n"
-        "-o only the report is made.",
+        "Channels are removed with everything that belongs to them: columns of the next layer,\n"
+        "scales of norms, the other branch of a residual, whole heads of attention. The result is\n"
+        "an ordinary model, which can be trained further: --finetune D does so after every round.\n"
+        "Without -o it only reports.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt prune examples/cnn.takt --amount 0.5",

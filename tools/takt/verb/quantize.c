@@ -117,10 +117,10 @@ const takt_verb takt_verb_quantize = {
     .summary = "a model whose layers compute on integers",
     .arguments = "MODEL -o F --calib D",
     .about =
-        "Reports for every layer what rounding does to it, its time in f32 and in integers, and\n"
-        "whether it was taken: a layer that is not measured faster stays f32, unless\n"
-        "--size-first. Without -o only the report is made; -o F.tflite is for LiteRT, whose\n"
-        "layers of integers give integers. Exit code 4: --accuracy-drop cannot be met.\n"
+        "Reports for every layer its rounding error, its time in f32 and in integers, and\n"
+        "whether it was changed: a layer that is not measured faster stays f32, unless\n"
+        "--size-first. Without -o it only reports; -o F.tflite is for LiteRT, whose integer\n"
+        "layers give integers. Exit code 4: --accuracy-drop cannot be met.\n"
         "Language models: --type Q4_0 to Q6_K or IQ4_NL writes a GGUF file of such blocks, which\n"
         "needs -o F.gguf and no data; --imatrix F (takt imatrix) says which columns count most.",
     .arg_min = 1,

@@ -77,7 +77,7 @@ const takt_verb takt_verb_query = {
     .arg_max = 2,
     .about = "A question is a relation with names, numbers, variables and _ for anything:\n"
              "\"ancestor(ann, x)\". Without variables the answer is true or false. Without a\n"
-             "question: the relations, rules and constraints that there are.",
+             "question, lists the relations, rules and constraints.",
     .example = "takt query examples/family.takt \"ancestor(ann, x)\" --limit 3",
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_LIMIT, TAKT_F_ANSWER_FORMAT,
                                     TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SEED, TAKT_F_RANDOM,

@@ -361,10 +361,11 @@ const takt_verb takt_verb_run = {
     .arg_min = 1,
     .arg_max = 1 << 20,
     .about =
-        "Inputs without -i are random by --seed; the digest is SHA-256. --test: 1 if one differs.\n"
-        "An input may have several files of different sizes, by -i for each, by a pattern\n"
-        "(-i 'x=clips/*.wav') or after the model: each is one run of the same session. In -o, {}\n"
-        "is the name of the run's file without its ending, {#} its number.",
+        "Inputs without -i are random (--seed); the digest is SHA-256. With --test the exit code\n"
+        "is 1 if an output differs. An input may have several files of different sizes: repeat\n"
+        "-i, give a pattern (-i 'x=clips/*.wav') or list them after the model. Each is one run of\n"
+        "the same session. In -o, {} is the name of the run's file without its ending, {#} its\n"
+        "number.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_WEIGHTS,
                                     TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL, TAKT_F_REPEAT,

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* "[1, 403, 407]" or "1 403 407"; NULL: printed, or out of memory. */
+/* "[1, 403, 407]" or "1 403 407". If NULL, an error was printed, or memory is short. */
 static int32_t *read_ids(takt_tool *t, const char *list, size_t *count)
 {
     int32_t *ids = calloc(strlen(list) + 1, sizeof *ids);

@@ -226,7 +226,7 @@ static takt_status save(const job *j, const char *path)
     return takt_model_save(j->small, path, &(takt_save_options){.command = command});
 }
 
-/* Of the compiled model as it is read back: other formats change names and graphs. */
+/* A digest of the compiled model as it is read back: other formats change names and graphs. */
 static takt_status digest(const job *j, const char *path, char hex[TOOL_ZOO_HEX])
 {
     takt_model *back = NULL;
