@@ -53,7 +53,7 @@ def lines(folder, name):
 
 
 def ours(folder):
-    """Of each row: microseconds of the device alone, or None, and as a caller sees it."""
+    """For each row: microseconds on the device alone, or None, and as a caller sees it."""
     found, graphs = {}, {}
     for line in lines(folder, "kernels.txt"):
         graph = re.match(r"graph of +(\d+) nodes .* ([\d.]+) us$", line)
@@ -75,7 +75,7 @@ def ours(folder):
 
 
 def theirs(folder):
-    """Of each row: what peers take, by name."""
+    """The times of peers for each row, by name."""
     found = {}
     for line in lines(folder, "peers.txt"):
         row = re.match(r"(.+?) {2,}(.* us.*)$", line)

@@ -29,7 +29,7 @@ static double now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Of this thread alone: what others do meanwhile is not in it. */
+/* Processor time of this thread alone, without other threads' work. */
 static double spent(void)
 {
     struct timespec t;

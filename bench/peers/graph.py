@@ -102,7 +102,7 @@ class Graph:
         return self.node("DequantizeLinear", inputs, self.shapes[x], np.float32, **more)
 
     def quantized_conv(self, x, filters, kernel, scale):
-        """Of bytes and to bytes, as quantised models have it: a scale for each filter."""
+        """A convolution of bytes to bytes, as in quantised models: each filter has its scale."""
         n, c, h, w = self.shapes[x]
         each = np.full(filters, 0.01, np.float32)
         weight = self.dequantize(self.weight(filters, c, kernel, kernel, dtype=np.int8), each,
@@ -115,7 +115,8 @@ class Graph:
                          kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4, strides=[1, 1])
 
     def attention(self, q, k, v):
-        """Of [batch, seq, heads, width] each; [batch, heads, seq, width]."""
+        """Attention over q, k and v of [batch, seq, heads, width]; gives [batch, heads, seq,
+        width]."""
         mark, scale = len(self.flat), self.shapes[q][-1] ** -0.5
         scores = self.matmul(self.transpose(q, 0, 2, 1, 3), self.transpose(k, 0, 2, 3, 1))
         self.matmul(self.softmax(self.mul(scores, scale)), self.transpose(v, 0, 2, 1, 3))

@@ -106,7 +106,7 @@ class Machine(Statistics):
         return graph.bytes / threads, nearest, threads
 
     def _floors(self, graph, kind, threads):
-        """Of arithmetic and of memory, in microseconds, and the level of the latter."""
+        """The least times for arithmetic and for memory, in microseconds, and the memory level."""
         c = self.ceilings.get(threads) or self.ceilings[self.threads]
         peak = c["i8_gops" if kind == "i8" else f"{kind}_gflops"] or c["f32_gflops"]
         bytes_each, mix, _ = key = self._moved(graph, threads)

@@ -191,7 +191,7 @@ class Writer:
                 [source, weight, self.value(n.inputs[2])], self.tensor(last, n.shape), options)
 
     def maxpool(self, n):
-        """Of values that are not negative, so that zeros around them do no harm."""
+        """A max pool of values that are not negative, so that zeros around them do no harm."""
         options = schema.Pool2DOptionsT()
         source, options.padding = self.padded(n)
         options.strideW = options.strideH = int(n.number("strides"))

@@ -56,7 +56,7 @@ def need(takt, ctx, status):
 
 
 def seconds(call, least=0.2):
-    """Of one call: as many as fill some time."""
+    """Seconds per call, averaged over enough calls to take `least` seconds."""
     count, begin = 0, time.process_time()
     while time.process_time() - begin < least:
         call()

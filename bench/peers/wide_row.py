@@ -173,7 +173,7 @@ class Wide:
                 **self.statistics.compare(blocks["takt"], blocks[name])}
 
     def loser(self, path, threads):
-        """Of the kinds of steps the one that takes so much longer than with onnxruntime."""
+        """The kind of step that loses most time against onnxruntime."""
         sizes = [part for size in os.environ["PEERS_SIZES"].split(",") if size
                  for part in ("--dim", size)]
         mine = subprocess.run([tool(), "profile", "--json", "--threads", str(threads), *sizes,

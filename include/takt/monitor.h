@@ -99,7 +99,7 @@ typedef struct takt_monitor_options {
                              takt_monitor_sample */
 } takt_monitor_options;
 
-/** Of one interval, or of all of them. */
+/** Figures of one interval, or of all of them. */
 typedef struct takt_metrics {
     double from_s, to_s; /**< since the monitor was made */
     uint64_t runs, failures;
@@ -124,7 +124,7 @@ TAKT_API void takt_monitor_destroy(takt_monitor *monitor);
 TAKT_API void takt_monitor_attach(takt_monitor *monitor, takt_session *session);
 /** Ends the interval and adds it to the report and to `*sample`, unless NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_monitor_sample(takt_monitor *monitor, takt_metrics *sample);
-/** Of everything since the monitor was made. */
+/** Figures of everything since the monitor was created. */
 TAKT_API void takt_monitor_metrics(const takt_monitor *monitor, takt_metrics *metrics);
 /** Samples so far, at most 4,096: then neighbouring samples are merged in pairs. */
 TAKT_API size_t takt_monitor_count(const takt_monitor *monitor);

@@ -246,7 +246,7 @@ typedef struct takt_lowrank_summary {
 /** Either an energy or a rank must be given; zero in any other field means the default. */
 typedef struct takt_lowrank_options {
     size_t size;   /**< sizeof(takt_lowrank_options), or 0 */
-    double energy; /**< 0.99: the least rank whose singular values hold this part of all squares */
+    double energy; /**< 0.99: the lowest rank that keeps this part of the squared singular values */
     int64_t rank;  /**< or the rank itself */
     /** Whether a layer stays as it is, by its name; NULL: none need. */
     bool (*keeps)(void *user, const char *layer);

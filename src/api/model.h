@@ -26,7 +26,7 @@ struct takt_model {
 /* The initial value of a slot; none for a type that is not concrete. */
 TAKT_MUST_USE takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed,
                                          takt_tensor *out);
-/* Of the graph and all values of its slots, computed once; 0 if out of memory. */
+/* A digest of the graph and all values of its slots, computed once; 0 if out of memory. */
 uint64_t takt_model_digest(const takt_model *model);
 /* A model of a graph, whose ownership is taken even on failure. On failure `*model` is NULL. */
 TAKT_MUST_USE takt_status takt_model_make(takt_ctx *ctx, takt_graph *graph, uint64_t seed,

@@ -98,7 +98,7 @@ static void name_step(census *c, const takt_step *s, size_t number, const char *
         c->named++;
 }
 
-/* Of a plan, and of the bodies of its If, Loop and Scan. */
+/* Counts the steps of a plan, and of the bodies of its If, Loop and Scan. */
 static void count_steps(census *c, const takt_plan *plan, const takt_backend *b, const char *where)
 {
     for (size_t i = 0; i < plan->step_count; i++) {

@@ -227,7 +227,7 @@ static void print_sum(const takt_dims *dims, const dim_sum *s, takt_text *text)
     }
 }
 
-/* The operands of min and max have no order of their own: texts give them one, numbers last. */
+/* min and max are commutative: operands are ordered by their text, numbers last. */
 static bool is_swapped(const takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b)
 {
     if ((op != TAKT_DIM_MIN && op != TAKT_DIM_MAX) || takt_dim_is_number(b))

@@ -14,7 +14,7 @@
 
 enum { WORTH_SHARING = 256 /* bytes */, SAMPLES = 32 /* words */ };
 
-/* Of words spread over all of it, the last one among them. */
+/* A hash of words spread over the whole storage, including the last one. */
 static uint64_t sample(const takt_storage *s)
 {
     const size_t words = s->bytes / sizeof(uint64_t);

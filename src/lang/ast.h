@@ -36,7 +36,7 @@ typedef enum takt_ast_kind {
     TAKT_A_COLLECT,  /* collect name = a */
     TAKT_A_REQUIRE,  /* require a, b: strings and the like */
     TAKT_A_ENSURE,   /* ensure a [, b] */
-    /* Of rules: options are ARGUMENTs. */
+    /* Rules: options are ARGUMENTs. */
     TAKT_A_RELATION,   /* relation name(a: domains) [c: options] [= b] */
     TAKT_A_RULE,       /* rule name(a: ARGUMENTs, name [: domain]) [c: options] = b */
     TAKT_A_CONSTRAINT, /* constraint name [c: options] = b */

@@ -145,7 +145,7 @@ struct takt_predicate {
     size_t cell_count;
     bool is_closed;    /* quantifies over a lifted axis: has no functions for others to use */
     takt_id log_truth; /* of a constraint: its log-truth, if that is more accurate; or none */
-    /* Of a constraint that begins with forall: the truth of every tuple, and its variables. */
+    /* If a constraint begins with forall: the truth of every tuple, and its variables. */
     takt_id each;
     int each_count, each_var[TAKT_MAX_RANK]; /* 0: it is not known */
     /* Found by the analysis: */

@@ -20,7 +20,7 @@ struct takt_ground_plan {
     const takt_formula **terms;
     int term_count;
     takt_dd *counts; /* of at_least */
-    /* Of exists: the parts of its conjunction, and how many bound variables each waits for. */
+    /* For exists: the parts of its conjunction, and how many bound variables each waits for. */
     takt_ground_plan *part[TAKT_GROUND_PARTS];
     size_t waits[TAKT_GROUND_PARTS];
     size_t part_count;

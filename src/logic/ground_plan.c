@@ -20,7 +20,7 @@ static bool is_known(const takt_grounding *g, const takt_formula *t)
     }
 }
 
-/* Of terms that are known; wraps as the ops do. */
+/* The value of a term whose parts are known; wraps as the ops do. */
 int64_t takt_ground_term(const takt_grounding *g, const takt_formula *t)
 {
     if (t->kind == TAKT_LOGIC_INTEGER)

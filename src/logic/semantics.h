@@ -37,7 +37,7 @@ const takt_semantics *takt_semantics_find(const char *name);
 
 /* 1 - x, and 1 - truth as a loss, which several share. */
 takt_id takt_semantics_complement(takt_graph *g, takt_id x);
-/* Of independent events: a + b - a * b, its fold, and that of the product. */
+/* Either of two independent events: a + b - a * b, its fold, and that of the product. */
 takt_id takt_semantics_either(takt_graph *g, takt_id a, takt_id b);
 takt_id takt_semantics_some(takt_graph *g, takt_id x, const int64_t *axes, size_t count);
 takt_id takt_semantics_all(takt_graph *g, takt_id x, const int64_t *axes, size_t count);

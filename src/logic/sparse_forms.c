@@ -92,7 +92,7 @@ static takt_status refuse(takt_program *program, const takt_formula *f, const ta
                           "make all of them dense");
 }
 
-/* Of the body of a rule of p. */
+/* Checks the body of a rule of p. */
 static takt_status check_dense(takt_program *program, const takt_predicate *p,
                                const takt_formula *f)
 {

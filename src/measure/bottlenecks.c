@@ -26,7 +26,7 @@ static const takt_bench_op **costly(takt_arena *arena, const takt_bench_row *r, 
     return (const takt_bench_op **)order;
 }
 
-/* Of the whole run, if the step reached its ceiling. */
+/* Share of the whole run that would be saved if the step reached its ceiling. */
 static double gain_of(const takt_bench_op *op)
 {
     return op->bound != NULL ? op->share * fmax(0, 1 - op->percent / 100) : 0;

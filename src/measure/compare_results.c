@@ -61,7 +61,7 @@ static figure look(const takt_bench *b, const takt_bench_row *r)
     return has_processes(&r->usage) ? of_processes(&r->usage) : of_one(b, r);
 }
 
-/* Of Welch's test: between the smaller of both and their sum. */
+/* Degrees of freedom of Welch's test: between the smaller of both and their sum. */
 static double freedom_of(const figure *a, const figure *b)
 {
     const double sum = a->variance + b->variance;

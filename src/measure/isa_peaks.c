@@ -36,7 +36,7 @@ static const takt_kernel_unit *unit_of(const char *family, takt_isa isa)
     return NULL;
 }
 
-/* For every type the plainest first. */
+/* Visits every type, simplest instruction set first. */
 static void each(visit_fn *visit, void *user)
 {
     const takt_isa_set here = takt_isa_detect();

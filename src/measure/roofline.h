@@ -26,7 +26,7 @@ typedef struct takt_device_peaks {
  * have separate ceilings. */
 void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceilings *c,
                   takt_roof *roof);
-/* The same of a step that is not the host's alone: one of a device, or a copy from or to it. With
+/* The same for a step that is not the host's alone: one of a device, or a copy from or to it. With
  * peaks that are unknown, its floor is 0. */
 void takt_roof_of_device(const takt_plan *plan, const takt_step *step, const takt_device_peaks *d,
                          takt_roof *roof);

@@ -79,7 +79,7 @@ static void bound(takt_bounding *b)
     b->out[0].lo = takt_bound_max(b, b->out[0].lo, takt_bound_number(b, 0));
 }
 
-/* Of the sum, log n, and the roundings of the exponential, the quotient and the product. */
+/* Roundings of the sum (log n), of the exponential, the quotient and the product. */
 static double roundings(const takt_graph *g, const takt_node *n)
 {
     const takt_type *x = takt_type_of(g, n->in[0]);

@@ -12,7 +12,8 @@ typedef struct takt_magnitude {
     bool is_known;
 } takt_magnitude;
 
-/* Of constants, and of sums, products, negations, casts, moves and paddings of constants. */
+/* The magnitude of constants, and of sums, products, negations, casts, moves and paddings of
+ * constants. */
 takt_magnitude takt_magnitude_of(const takt_graph *g, takt_id id);
 /* a * b, and a / sqrt(b + epsilon) of a variance b, element by element. */
 takt_magnitude takt_magnitude_mul(takt_magnitude a, takt_magnitude b);

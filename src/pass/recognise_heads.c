@@ -12,7 +12,7 @@ typedef struct turn {
     takt_dim dim[4]; /* of the operand */
 } turn;
 
-/* Of a transpose of four axes, or of five without axis `gone`. */
+/* Reads a transpose of four axes, or of five without axis `gone`. */
 static bool read_turn(const takt_graph *g, const takt_node *n, int gone, turn *t)
 {
     const takt_attr *perm = takt_node_attr(n, "perm");

@@ -82,14 +82,14 @@ typedef struct takt_builder {
     unsigned char *is_alias;        /* per node: its value exists without a step */
     takt_id *root;                  /* per node: the node whose buffer holds its value */
     size_t *root_offset;            /* bytes into that buffer */
-    /* Of a training step in mixed precision: whether a node belongs to the forward pass; else NULL.
-     */
+    /* For a training step in mixed precision: whether a node belongs to the forward pass; else
+     * NULL. */
     const unsigned char *forward;
     int32_t *ready;    /* per node: the group after which its value is complete */
     int32_t *sequence; /* groups in the order they run; one may run twice */
     size_t sequence_count;
-    int32_t position;   /* in it, of the group being compiled */
-    int32_t tail;       /* in it: from here on all groups write over the state */
+    int32_t position;   /* in `sequence`: of the group being compiled */
+    int32_t tail;       /* in `sequence`: from here on every group overwrites state */
     int32_t *last_run;  /* per group: its last position */
     int32_t *last_read; /* per root: the last position that reads it; TAKT_FOREVER for outputs */
     takt_id *gets;      /* per node with several results: first `get`, chained by next_get */

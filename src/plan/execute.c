@@ -19,7 +19,7 @@ typedef struct call {
 
 /* What a task can query while it runs. */
 typedef struct poll {
-    takt_poll base; /* first: the task sees this part */
+    takt_poll base; /* must be first: the task sees only this part */
     call *call;
     int worker;
 } poll;

@@ -19,7 +19,7 @@ typedef struct takt_watch {
     uint64_t *busy_ns;
     /* Or NULL: after a run of `session` that began at `start_ns` on the context's clock. */
     void (*end)(void *user, struct takt_session *session, uint64_t start_ns, takt_status status);
-    /* Of a context: frees the reader when the context is destroyed first. */
+    /* Called if the context is destroyed first: frees the reader. */
     void (*drop)(void *user);
 } takt_watch;
 

@@ -45,7 +45,7 @@ typedef struct takt_remat_search {
 
 /* Estimated time of a step, in microseconds. */
 double takt_remat_time(const takt_remat_search *s, int step);
-/* Values and executions of the plan as it is. */
+/* Finds the values and executions of the plan, before any repetition. */
 TAKT_MUST_USE takt_status takt_remat_survey(takt_remat_search *s);
 /* Bytes alive at every execution, and the execution with most of them. */
 void takt_remat_count(takt_remat_search *s);

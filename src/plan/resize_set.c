@@ -215,7 +215,7 @@ static bool buffers_fit(takt_resizer *r)
     return true;
 }
 
-/* Constants of a size used before, by the steps that computed them then. */
+/* Recomputes constants of a size used before, with the steps that computed them then. */
 static bool constants_kept(takt_resizer *r)
 {
     bool is_good = true;

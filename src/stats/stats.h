@@ -21,13 +21,13 @@ TAKT_INNER takt_percentile takt_quantile_ci(const double *sorted, size_t count, 
 TAKT_INNER size_t takt_quantile_count(double p, double level);
 
 TAKT_INNER double takt_sample_mean(const double *values, size_t count);
-/* Of a sample: divided by count - 1; 0 if count is 1. */
+/* Standard deviation of a sample: divided by count - 1; 0 if count is 1. */
 TAKT_INNER double takt_sample_deviation(const double *values, size_t count, double mean);
 
 /* `count` values of `from`, drawn with replacement; *word is the generator's position. */
 void takt_draw(const takt_philox_at *at, uint64_t *word, const double *from, double *to,
                size_t count);
-/* Of values in any order, which are reordered. */
+/* The median of values in any order, which are reordered. */
 TAKT_INNER double takt_median_in_place(double *values, size_t count);
 
 /* The median of all averages of two (Hodges and Lehmann); needs count * (count + 1) / 2 scratch. */

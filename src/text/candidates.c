@@ -257,7 +257,7 @@ void takt_candidates_sort(takt_candidates *c)
     c->is_sorted = true;
 }
 
-/* Of equal scores the first stays, so that a later one never replaces it. */
+/* Among equal scores the first stays: a later one never replaces it. */
 static void take(takt_candidate *heap, size_t count, float score, size_t id)
 {
     if (!(score > heap[0].score))

@@ -183,7 +183,7 @@ static void part_values(const takt_region *r, size_t id, const takt_net_part *p,
     }
 }
 
-/* Of all rows; slopes need no account of errors. */
+/* Sums over all rows; slopes need no account of errors. */
 static void sum_values(takt_region *r, size_t id, size_t count)
 {
     const takt_net_node *n = &r->net->nodes[id];

@@ -49,7 +49,7 @@ static takt_status here(takt_diff_work *w, takt_id id, takt_array *out)
     return takt_diff_evaluate(w, &w->own, id, inputs, out);
 }
 
-/* Of results that several nodes read as one, and of nodes without inputs, the own value stays. */
+/* Nodes without inputs, and results that several nodes read as one, keep their own value. */
 static takt_status fill_from_ref(takt_diff_work *w, takt_id id)
 {
     const takt_node *n = &w->own.graph->nodes[id];

@@ -5,7 +5,7 @@
 #include "verify/property.h"
 #include "verify/region.h"
 
-/* Of one case over one region. */
+/* The goal of one case over one region. */
 typedef struct takt_goal {
     double bound; /* the best row's least value, less its own bound: above 0 the case has no point
                    */

@@ -27,7 +27,7 @@ takt_status takt_search_groups(takt_search *s, const takt_property *p)
     return TAKT_OK;
 }
 
-/* Of regions: intervals alone need those of one case. */
+/* Rows of regions: intervals alone need those of one case. */
 static size_t rows_of(const takt_hunt *h)
 {
     size_t rows = 1;

@@ -48,8 +48,8 @@ static double nearest(const double *lines, double usual)
     return fabs(usual - lines[2 * TAKT_TANGENTS]) < first ? TAKT_TANGENTS : 0;
 }
 
-/* A line with NaN becomes the usual one. Others give way to the rounding of their mean and
- * of a row that they are part of. */
+/* A line with NaN is replaced by the usual one. The others are widened by the rounding of their
+ * mean and of the row that contains them. */
 static void finish(takt_region *r, size_t id, int side, size_t i)
 {
     const takt_net_node *n = &r->net->nodes[id];

@@ -10,7 +10,7 @@
 
 enum { TAKT_TANGENTS = 16 };
 
-/* Of one node; [0] of lines below, [1] of lines above. */
+/* Tangents of one node; [0] of lines below, [1] of lines above. */
 typedef struct takt_tangents {
     double *lines[2];       /* [count][TAKT_TANGENTS + 1][2]: slope and offset */
     double *usual[2];       /* [count]: the choice that is nearest to the usual line */

@@ -48,7 +48,7 @@ expect("-> " + path("z.npy") in succeeds("run", MLP, "-i", path("few.npy"), "--b
 # The limit is that of one batch, not of the whole.
 succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "900k")
 fails(4, "run", MLP, "-i", path("x.npy"), "--memory-limit", "800k", says=["TAKT4002"])
-# Of a device's memory; one that runs nothing of the plan needs none.
+# A limit on a device's memory; a device that runs nothing of the plan needs none.
 succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "cuda=2G")
 fails(2, "plan", MLP, "--memory-limit", "no=2G", says=["no=2G is not understood", "cuda=2G"])
 fails(2, "plan", MLP, "--space-limit", "cuda=many", says=["not understood"])

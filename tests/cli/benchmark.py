@@ -230,7 +230,7 @@ def mistakes():
 
 
 def verdicts():
-    """Of times that are written down: those of a busy machine may differ by more than a factor."""
+    """Verdicts on recorded times: times of a busy machine may differ by more than a factor."""
     slow = json.loads((TMP / "results_v1.json").read_text())
     latency = slow["results"]["latency"]
     for name, factor in (("steady.json", 1), ("slow.json", 2)):

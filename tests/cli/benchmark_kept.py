@@ -77,8 +77,8 @@ def killed():
 
 
 def told_to_end():
-    """Of a thousand processes the second or a later one is broken off: what they measured is there,
-    and neither a process nor a temporary file is left."""
+    """Interrupts a thousand processes at the second or later: their measurements are kept, and
+    neither a process nor a temporary file is left."""
     path, folder = TMP / "kept.json", TMP / "temporary"
     folder.mkdir(exist_ok=True)
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -161,7 +161,7 @@ succeeds("convert", path("nine.onnx"), "-o", path("nine.taktp"))
 succeeds("run", path("nine.taktp"), "-D", "n=3")
 fails(1, "run", path("nine.taktp"), "-D", "n=4", says=["f32[4, 4]", "f32[9]"])
 
-# Of two that cancel, too.
+# The same for two that cancel.
 with open(path("hops.takt"), "w", encoding="utf-8") as f:
     f.write("model m(x: f32[n]) -> f32[n] {\n  a = reshape(x, shape=[n // 4, 4])\n"
             "  return reshape(a, shape=[n])\n}\n")

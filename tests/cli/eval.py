@@ -44,7 +44,7 @@ def wilson(share, n):
 
 
 def area(pairs):
-    """Of (score, is the class) by definition: all pairs."""
+    """The area under the curve of (score, is the class), by its definition over all pairs."""
     own = [s for s, is_own in pairs if is_own]
     rest = [s for s, is_own in pairs if not is_own]
     return sum((a > b) + 0.5 * (a == b) for a in own for b in rest) / (len(own) * len(rest))

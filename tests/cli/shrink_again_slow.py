@@ -41,7 +41,7 @@ def network(index):
 
 
 def verdict(before, after):
-    """Of the second model, and its time over the first's, with its interval."""
+    """The verdict on the second model, and its time over the first's, with its interval."""
     run = takt("benchmark", "compare", before, after, *THREAD, "--json")
     if run.returncode not in (0, 3, 5):
         expect(False, f"compare {before} {after}: {run.stderr}")

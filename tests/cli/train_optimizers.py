@@ -40,7 +40,7 @@ def rounded(value):
 
 
 def gradient(w, b):
-    """Of weight [3][2] and bias [2], as flat lists, and the loss."""
+    """The gradients of weight [3][2] and bias [2], as flat lists, and the loss."""
     gw, gb, loss = [0.0] * 6, [0.0] * 2, 0.0
     for x, t in zip(X, T):
         for k in range(2):

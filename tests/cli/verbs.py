@@ -48,7 +48,7 @@ expect(re.search(r"dense_0 \(dense\) +f32\[batch, 256\] +200,960 +200,704", tabl
 expect(re.search(r"Total +203,530 +203,264", table), table)
 expect(re.search(r"Total +203,530 +6,504,448", succeeds("summary", "-D", "batch=32", MLP)),
        "-D does not change the multiply-adds")
-# Of an ONNX model, whose weights have names of any kind: each belongs to the node that reads it.
+# Weights of an ONNX model have names of any kind: each belongs to the node that reads it.
 weighted = write("weighted.onnx", _pb.model(_pb.Graph(
     [_pb.node("MatMul", ["x", "w"], ["h"], name="first"),
      _pb.node("Relu", ["h"], ["r"], name="act"),

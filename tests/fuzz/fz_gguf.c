@@ -28,7 +28,7 @@ static takt_status parse(takt_ctx *ctx, const uint8_t *data, size_t have, size_t
     return status;
 }
 
-/* Of a split file `size` bytes are the first part; folder NULL: there is no other. */
+/* `size` bytes are the first part of a split file; folder NULL: there is no other part. */
 static void load(takt_ctx *ctx, const char *folder, const uint8_t *data, size_t size)
 {
     takt_graph *g = NULL;

@@ -20,7 +20,7 @@ static void put32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Of the weights that the table describes, as far as it can be followed. */
+/* Seals the weights that the table describes, as far as it can be followed. */
 static void seal_weights(uint8_t *index, size_t length, const uint8_t *data, size_t data_length)
 {
     size_t at = 0;

@@ -5,8 +5,8 @@
 #include "fuzz/target.h"
 #include "util/meter.h"
 
-/* Of a template, instead of a million: a bomb took 50 ms, a hundred other inputs. unit_chat has the
- * full limit. */
+/* Steps of a template, instead of a million: a bomb took 50 ms, as long as a hundred other inputs.
+ * unit_chat tests the full limit. */
 enum { STEPS = 20000 };
 
 typedef struct digest {

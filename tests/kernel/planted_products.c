@@ -14,7 +14,7 @@
 /* What the scalar kernel does, but for what a mistake changes. */
 typedef struct mistake {
     size_t without;     /* this many of the last k are left out */
-    bool narrow, plain; /* A is rounded to bf16; no powers of two */
+    bool narrow, plain; /* A is rounded to bf16; scales are not applied */
     size_t every;       /* products that are summed in f16 */
 } mistake;
 

@@ -8,8 +8,8 @@
 /* `what`: "tile", "prefetch" or both with a comma; `family`: one, or NULL for all; the number of
  * settings that changed bits. */
 int check_sweep(const char *what, const char *family);
-/* Of the steps that hand the knobs to their products: f64, 16 bits, convolutions, attention; adds
- * how many there were to `swept`. */
+/* Sweeps the steps that pass the knobs to their products: f64, 16 bits, convolutions, attention;
+ * adds their number to `swept`. */
 int check_sweep_steps(const char *what, const char *family, size_t *swept);
 
 /* Operations of map_f32 and reduce_f32 on 2^10 to 2^24 floats, each against the bandwidth of the

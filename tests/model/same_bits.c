@@ -68,7 +68,7 @@ static takt_session *open_session(const takt_model *m, const takt_plan_options *
     return s;
 }
 
-/* Of all outputs; every NaN counts as the same. */
+/* A digest of all outputs; every NaN counts as the same. */
 static void digest(takt_session *s, char hex[65])
 {
     takt_sha256 hash;

@@ -44,7 +44,7 @@ def blocks(onnx):
 
 def pools(onnx):
     def indices(name, shape, fill, **attrs):
-        """Of the maxima of x + fill, position by position."""
+        """The indices of the maxima of x + fill, position by position."""
         count = math.prod(shape)
         weight = tensor("w", [1, *shape], 1, struct.pack(f"<{count}f", *[fill] * count))
         axes = list(range(len(shape), -1, -1))

@@ -106,7 +106,7 @@ static void run_one(one *c)
     }
 }
 
-/* Of one suite, or of all with NULL. */
+/* Cases of one suite that pass, or of all with NULL. */
 static size_t passed_of(const suite *s)
 {
     size_t n = 0;

@@ -92,7 +92,7 @@ def slices():
 
 
 def named_slices():
-    """Of an axis that has a name: backwards, and nothing at all."""
+    """Slices of an axis that has a name: reversed, and empty."""
     x = ([4], [0.0, 1, 2, 3], F32)
     far = 2**31 - 1
     for start, stop, step, want in (

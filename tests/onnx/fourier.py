@@ -115,7 +115,7 @@ def answers():
 
 
 def arithmetic():
-    """Of 32 real rows of 512: two products with 257 columns, of half the rows each."""
+    """For 32 real rows of 512: two products with 257 columns, each over half the rows."""
     made = Model()
     made.nodes.append(node("DFT", ["x", made.constant(512), made.constant(1)], ["y"], onesided=1))
     made.given["x"], made.wanted["y"] = ([32, 512, 1], [0.0]), ([32, 257, 2], [0.0])

@@ -40,7 +40,7 @@ def squeezes():
 
 
 def branches():
-    """Of two branches one is impossible at most sizes; names outside do not follow from either."""
+    """One of two branches is impossible at most sizes; names outside do not follow from either."""
     yes = Graph([node("Reshape", ["x", "four"], ["z"], "fours")], [], [value("z", [2, 2])])
     no = Graph([node("Gather", ["x", "zero"], ["e"], "first"),
                 node("Expand", ["e", "two"], ["z"], "spread")], [], [value("z", [2, 2])])

@@ -157,7 +157,7 @@ def bert(w, pooling):
 
 
 def bucket(distance, both, count, most):
-    """Of the distance from a query to a key, as T5 has it."""
+    """The bucket of the distance from a query to a key, as in T5."""
     first = 0
     if both:
         count //= 2

@@ -52,7 +52,7 @@ def reference(model, inputs, runs=1, fast=False):
 
 
 def takt_run(model, inputs, outputs, runs=1):
-    """The same of Takt; raises with its message."""
+    """The same for Takt; raises with its message."""
     path = model
     if isinstance(model, bytes):
         path = os.path.join(TMP, "case.tflite")

@@ -51,7 +51,7 @@ static void caps(void)
     EXPECT(!takt_isa_cap(arm, "", &result));
 }
 
-/* Of any family, whatever runs here: one row is chosen, the others say why not. */
+/* In every family, whatever runs here, one row is chosen and the others say why not. */
 static void choice_has_reasons(void)
 {
     enum { MOST = 64 };

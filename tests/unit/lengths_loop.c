@@ -107,7 +107,7 @@ static void fill_both(takt_session *s)
         w[i] = i % 20000 < 10 ? 1 : 0;
 }
 
-/* Of k rows: 10 * (1 + ... + k) and 10 * k. */
+/* Results for k rows: 10 * (1 + ... + k) and 10 * k. */
 static bool is_right(takt_session *s)
 {
     return *(const float *)takt_session_output(s, 0)->data == 10 * (84 + 28);

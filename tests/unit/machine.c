@@ -281,7 +281,7 @@ static void fp_state_of_caller(void)
     EXPECT(!after);
 }
 
-/* Of processors 0 and 1 alone; and threads of the kernel are known as such. */
+/* Load of processors 0 and 1 alone; kernel threads are recognised. */
 static void others(void)
 {
     takt_ctx *ctx;

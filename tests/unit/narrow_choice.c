@@ -40,7 +40,7 @@ static void what_is_not_there_is_not_taken(void)
     EXPECT(!takt_narrow_prefers_f16(NULL, NULL, 100, FAR), "neither");
 }
 
-/* Of the kernels that are built here, by instruction sets that this machine need not have. */
+/* Chooses among the kernels built here by instruction sets that this machine may lack. */
 static void every_machine_chooses(void)
 {
     const takt_isa_set all = ~UINT32_C(0);

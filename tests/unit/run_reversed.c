@@ -92,7 +92,7 @@ static bool is_cut(const takt_session *s)
     return false;
 }
 
-/* Of one thread; `pool`, of one thread as well, is for a plan that is cut for two. */
+/* A session of one thread; `pool`, also of one thread, is for a plan that is split for two. */
 static takt_session *session_of(takt_ctx *ctx, const char *text, takt_pool *pool)
 {
     const takt_plan_options options = {.threads = pool != NULL ? 2 : 1};

@@ -69,7 +69,7 @@ static bool is_dense(void *user, const char *layer)
     return strstr(layer, "dense") != NULL;
 }
 
-/* The same of convolutions: plain, in groups, depthwise, channels last, and of one axis. */
+/* The same for convolutions: plain, in groups, depthwise, channels last, and of one axis. */
 static void windows(void)
 {
     static const char *const texts[] = {

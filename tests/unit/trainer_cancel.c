@@ -71,7 +71,7 @@ static takt_status run(const fixture *f, int64_t rows, bool is_step)
                    : takt_trainer_eval(f->trainer, batch, 2, &r);
 }
 
-/* Of everything that the next step depends on. */
+/* A digest of everything that the next step depends on. */
 static uint64_t digest(const fixture *f)
 {
     uint64_t digest = 1469598103934665603U;

@@ -26,7 +26,7 @@ static double quantile(const double *sorted, size_t count, double part)
     return count > 0 ? sorted[at < count ? at : count - 1] : 0;
 }
 
-/* Of the requests from `low` to `high`. `sorted` and `seen` have room for all. */
+/* Figures of the requests from `low` to `high`. `sorted` and `seen` have room for all. */
 static figures figures_of(const tool_stream *s, int64_t low, int64_t high, double *sorted,
                           unsigned char *seen)
 {

@@ -84,7 +84,7 @@ static int64_t batch_of(const bench_job *j, const tool_sizes *sizes)
     return size >= 0 ? size : 1;
 }
 
-/* Of several batch sizes, those that do not fit into --memory-limit are left out. */
+/* Batch sizes of a list that do not fit into --memory-limit are left out. */
 static bool is_too_large(bench_job *j, takt_status status, uint64_t batch)
 {
     if (j->batch_count < 2 || status != TAKT_ERR_LIMIT ||

@@ -75,7 +75,7 @@ static bool is_set(const known_set *set, const char *path)
     return is_there(set->has != NULL ? file : path);
 }
 
-/* The folder number `index`, or "" where there is none. */
+/* The folder number `index`, or "" if there is none. */
 static void folder_at(int index, char *to, size_t size)
 {
     const char *data = getenv("TAKT_DATA"), *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");

@@ -36,7 +36,7 @@ typedef struct tool_figure {
 
 typedef struct tool_divergence {
     double *each;             /* owned */
-    size_t count, room, same; /* same: tokens whose most probable one is that of the reference */
+    size_t count, room, same; /* same: tokens for which both models rank the same one first */
     double surprise, squares; /* of the reference: -log(probability) of the text's tokens */
 } tool_divergence;
 

@@ -42,8 +42,8 @@ typedef struct tool_buffer {
 int tool_to_buffer(void *user, const char *text, size_t length);
 /* With errno as the reason. */
 int tool_cannot_write(const takt_tool *t, const char *path);
-/* Whether it can be written, checked before anything is measured; "-" always can. False: printed,
- * `*code` set. */
+/* Whether it can be written, checked before anything is measured; "-" always can. If false, an
+ * error was printed and `*code` is set. */
 bool tool_can_write(const takt_tool *t, const char *path, int *code);
 /* A file that may be replaced as a whole: links, pipes and devices are written through. */
 bool tool_is_plain(const char *path);
@@ -81,7 +81,7 @@ void tool_note_config(const takt_tool *t, const takt_plan *plan);
 void tool_note_incomplete(const takt_tool *t, const takt_bench *b, const char *path);
 /* The name of the dimension that --batch-size means, or NULL. */
 const char *tool_batch_name(const takt_model *m);
-/* The sizes of -D, --shape and the files of -i. False: printed. */
+/* Reads the sizes of -D, --shape and the files of -i. If false, an error was printed. */
 bool tool_sizes_given(takt_tool *t, const takt_model *m, tool_sizes *sizes);
 /* The files of -i into the inputs of the session, random numbers into the others. */
 int tool_fill_inputs(takt_tool *t, takt_session *s);

@@ -31,7 +31,8 @@ void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id 
  * exit status, 128 + signal, 127 if there is no such program, or -1. */
 int tool_spawn(const tool_command *c, tool_buffer *out, tool_buffer *err);
 
-/* A new, empty file in the folder for temporary files, $TMPDIR or /tmp; false: printed. */
+/* Creates an empty file in the folder for temporary files, $TMPDIR or /tmp. If false, an error was
+ * printed. */
 bool tool_temporary(const takt_tool *t, char *to, size_t size);
 
 #endif

@@ -59,8 +59,8 @@ int tool_no_such_port(const tool_run *r, const char *what, const char *name, boo
 void tool_free_inputs(tool_run *r);
 /* True if input `i` comes from a file. */
 bool tool_input_given(const tool_run *r, size_t i);
-/* The plan, which takes over the model if nothing needs it later: weights are then never in memory
- * twice. NULL: printed. */
+/* The plan, which takes over the model if nothing needs it later, so weights are never in memory
+ * twice. If NULL, an error was printed. */
 takt_plan *tool_take_plan(tool_run *r, int *code);
 /* The model, if no plan has taken it. */
 void tool_drop_model(tool_run *r);
@@ -95,12 +95,12 @@ typedef struct tool_monitor {
     size_t told;           /* samples that were printed */
 } tool_monitor;
 
-/* By --monitor, --interval and --monitor-report; false: printed. */
+/* Applies --monitor, --interval and --monitor-report. If false, an error was printed. */
 bool tool_monitor_begin(takt_tool *t, takt_session *s, tool_monitor *m, int *code);
 void tool_monitor_tell(tool_monitor *m);
 /* `code`, or that of a report which could not be written. */
 int tool_monitor_end(tool_monitor *m, int code);
-/* By --cpu-limit; false: printed. */
+/* Applies --cpu-limit. If false, an error was printed. */
 bool tool_cpu_limit(takt_tool *t, int *code);
 
 /* Runs batch by batch, as --batch-size asks. */
@@ -130,7 +130,8 @@ void tool_stream_json(const tool_stream *s);
 int tool_expand_inputs(takt_tool *t);
 /* How many runs the files of -i make. */
 int tool_count_sets(tool_run *r);
-/* A word of -o with the name of this set's file for {} and its number for {#}. False: printed. */
+/* Expands a word of -o: {} is the name of this set's file, {#} its number. If false, an error was
+ * printed. */
 bool tool_set_name(const tool_run *r, const char *word, char path[1024]);
 
 typedef struct tool_paths {

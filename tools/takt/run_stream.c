@@ -25,7 +25,8 @@ static int no_input(const tool_run *r, const char *path)
                             "the model has %zu inputs: which one takes %s?", r->input_count, path);
 }
 
-/* The input that the recording goes to; -1: printed, and `*code` is the exit code. */
+/* The input that receives the recording. If -1, an error was printed and `*code` is the exit code.
+ * */
 static int find_input(const tool_run *r, const char **path, int *code)
 {
     char name[TOOL_NAME];
@@ -39,7 +40,7 @@ static int find_input(const tool_run *r, const char **path, int *code)
     return -1;
 }
 
-/* The length of the input, or what -D says of it; -1: printed. */
+/* The length of the input, from its type or from -D. If -1, an error was printed. */
 static int64_t chunk_of(const tool_run *r, const takt_desc *d)
 {
     char hint[160];

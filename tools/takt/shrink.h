@@ -6,8 +6,8 @@
 
 #include "tool.h"
 
-/* The data set that the flag names; its part `split`, where it has two. True with `*data` NULL: the
- * flag is not given. False: printed, `*code` set. */
+/* Opens the data set that the flag names, or its part `split` if it has two. True with `*data` NULL
+ * if the flag is not given. If false, an error was printed and `*code` is set. */
 bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t limit,
                       takt_data **data, int *code);
 /* The expression of --keep; `*keep` is NULL without it. False: usage error, printed. */
@@ -21,7 +21,7 @@ int tool_finetune(takt_tool *t, takt_model **model);
 bool tool_is_block_type(const char *type);
 /* `takt quantize` of a language model: a GGUF file of blocks. */
 int tool_quantize_text(takt_tool *t);
-/* Whether -o, if given, names a model format; false: printed. */
+/* Whether -o, if given, names a model format. If false, an error was printed. */
 bool tool_shrink_can_save(const takt_tool *t);
 /* Opens the model and calls `shrink` with it; not if -o cannot be written. */
 int tool_shrink_model(takt_tool *t, int (*shrink)(takt_tool *t, const takt_model *model));

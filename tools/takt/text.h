@@ -10,11 +10,11 @@ typedef struct tool_prompt {
     size_t length;
 } tool_prompt;
 
-/* From `word` if it is not NULL, else -p, else -f; -e resolves \n and the like. Not TAKT_EXIT_OK:
- * printed. */
+/* Reads `word` if it is not NULL, else -p, else -f; -e resolves \n and the like. An error was
+ * printed unless TAKT_EXIT_OK. */
 int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt);
 void tool_free_prompt(tool_prompt *prompt);
-/* Its tokens; free(ids->at). Not TAKT_EXIT_OK: printed. */
+/* Its tokens; free(ids->at). An error was printed unless TAKT_EXIT_OK. */
 int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_prompt *prompt,
                     unsigned flags, takt_token_ids *ids);
 
@@ -39,10 +39,10 @@ typedef struct tool_sampling_room {
     char order[TOOL_ORDER_BYTES];
 } tool_sampling_room;
 
-/* -n, -r, samplers, -l and -s. False: printed. */
+/* Reads -n, -r, samplers, -l and -s. If false, an error was printed. */
 bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampling_room *room);
-/* The flags of dynamic temperature, top-n-sigma, XTC and DRY, and the samplers' order. False:
- * printed. */
+/* Reads the flags of dynamic temperature, top-n-sigma, XTC and DRY, and the samplers' order. If
+ * false, an error was printed. */
 bool tool_read_more_sampling(const takt_tool *t, takt_sampling *s, tool_sampling_room *room);
 /* Resolves \n \r \t \\ \" \'; others stay. Returns the new length; terminated. */
 size_t tool_unescape(char *text, size_t length);

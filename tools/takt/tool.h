@@ -140,7 +140,8 @@ void tool_notes_end(takt_tool *t, bool is_told);
  * tool_finish and tool_notes_end call it. */
 void tool_loaded(const takt_tool *t);
 
-/* Command line after the verb, then environment and configuration. False: printed, `*code` set. */
+/* Reads the command line after the verb, then environment and configuration. If false, an error was
+ * printed and `*code` is set. */
 bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
 /* Our flag for one that other benchmark tools have ("num_runs"), or NULL. */
 const char *tool_alias(const takt_tool *t, const char *word, size_t length);
@@ -220,7 +221,8 @@ void tool_help_man(void);
 
 /* The name of "-" wherever a file is read. A real file of this name is reached as ./<stdin>. */
 #define TOOL_STDIN "<stdin>"
-/* Makes it readable like a file if the command line names it. False: printed, `*code` set. */
+/* Makes it readable like a file if the command line names it. If false, an error was printed and
+ * `*code` is set. */
 bool tool_take_stdin(takt_tool *t, int *code);
 /* Whether a file that begins with these bytes may be one of those that verbs read. */
 bool tool_may_be_read(const char *bytes, size_t length);
@@ -240,7 +242,7 @@ const char *tool_spared(const takt_tool *t);
 /* Whether the files that the command line writes to are neither among those that it reads nor
  * twice the same. False: usage error, printed. */
 bool tool_check_written(const takt_tool *t);
-/* The same of a file and of what has been read by now, for files that others name. */
+/* The same for a file and of what has been read by now, for files that others name. */
 bool tool_spares(const takt_tool *t, const char *path);
 bool tool_spares_reads(const takt_tool *t);
 

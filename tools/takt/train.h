@@ -76,7 +76,8 @@ typedef struct tool_train_flags {
 /* False: usage error, printed; nothing to free. */
 bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f);
 void tool_train_flags_free(tool_train_flags *f);
-/* The training step of `model`, which is destroyed. NULL: printed, `*code` set. */
+/* The training step of `model`, which is destroyed. If NULL, an error was printed and `*code` is
+ * set. */
 takt_model *tool_training_model(takt_tool *t, takt_model *model, int *code);
 /* `takt benchmark run --type training`. */
 int tool_bench_training(takt_tool *t);
@@ -100,7 +101,7 @@ bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_
 int tool_data_list(const takt_tool *t);
 /* After it could not be opened: reports which files are bad, if it has one per sample. */
 void tool_data_bad(takt_tool *t, const char *path);
-/* Opens the data set that --data names. NULL: printed, `*code` set. */
+/* Opens the data set that --data names. If NULL, an error was printed and `*code` is set. */
 takt_data *tool_open_data(takt_tool *t, int *code);
 
 /* Samples of a batch if the model has a number for that; else 0. */
@@ -130,11 +131,12 @@ void tool_loader_begin(tool_loader *l);
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
-/* With mixup in --augment: reads it, and makes labels distributions. False: printed. */
+/* Reads mixup in --augment, and turns labels into distributions. If false, an error was printed. */
 bool tool_mixup_begin(tool_training *g, int *code);
 /* The loss for such labels. False: usage error, printed. */
 bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
-/* With --qat: prepares the model for quantisation-aware training. False: printed. */
+/* Prepares the model for quantisation-aware training if --qat is given. If false, an error was
+ * printed. */
 bool tool_qat_begin(tool_training *g, int *code);
 /* Writes the integer model; the weights are trained by now. */
 int tool_qat_save(tool_training *g);
@@ -149,7 +151,7 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
 void tool_log_step(tool_training *g, const takt_step_result *r, double seconds);
 void tool_log_check(tool_training *g, double loss, double accuracy);
 /* Opens the log of --log or of the checkpoint's folder. When a training continues, log lines of
- * steps after `steps` are dropped. False: printed. */
+ * steps after `steps` are dropped. If false, an error was printed. */
 bool tool_log_open(tool_training *g, uint64_t steps, int *code);
 /* Closes it, and draws the curve. */
 int tool_log_close(tool_training *g, int code);

@@ -15,7 +15,7 @@
 
 #include "train.h"
 
-/* Of the files of a data set; nftw has no argument for it. */
+/* Files of a data set; nftw has no argument for it. */
 static _Thread_local struct {
     uint64_t files, bytes, mixed;
     int links; /* to folders, on the path to it */

@@ -161,7 +161,7 @@ bool view_overlap(const takt_tensor_view *a, const takt_tensor_view *b);
 bool dtype_of(PyObject *object, takt_dtype *dtype);
 /* "float32"; types that NumPy lacks have their name in ml_dtypes, or NULL. */
 const char *dtype_numpy(takt_dtype dtype);
-/* Of struct's and the buffer protocol's format; TAKT_DTYPE_COUNT if none. */
+/* The dtype of a format of struct and the buffer protocol; TAKT_DTYPE_COUNT if none. */
 takt_dtype dtype_from_format(const char *format, Py_ssize_t itemsize);
 const char *dtype_format(takt_dtype dtype);
 /* "<f4"; NULL where the array interface has no such type. */

@@ -18,7 +18,7 @@ class Generated(namedtuple("Generated", "text prompt_tokens tokens prompt_second
 
     @property
     def tokens_per_second(self) -> float:
-        """Of the text, without the prompt."""
+        """Tokens per second of the generated text, without the prompt."""
         return self.tokens / self.seconds if self.seconds > 0 else float("nan")
 
     def __str__(self) -> str:

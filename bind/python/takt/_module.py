@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterator
 
 _seed = 0
-_version = 0  # of all weights: grows when any of them changes
+_version = 0  # increases whenever any weight changes
 
 
 def manual_seed(seed: int) -> None:

@@ -83,7 +83,7 @@ class Lowering:
         return tuple(number(n) for n in self.node.meta["val"].shape)
 
     def strides(self, place: int) -> "tuple[int, ...]":
-        """Of an argument, when the graph was made."""
+        """The strides that an argument had when the graph was made."""
         return tuple(number(n) for n in self.node.args[place].meta["val"].stride())
 
     def common(self, *places: int) -> str:

@@ -114,7 +114,7 @@ static void fill(const takt_fact_table *facts, const takt_semantics *s,
     }
 }
 
-/* Of an input of tuples: in ascending order, then empty rows. */
+/* Fills an input of tuples: in ascending order, then empty rows. */
 static takt_status fill_tuples(takt_ctx *ctx, const takt_fact_table *facts,
                                const takt_relation_info *r, takt_tensor_view *view)
 {

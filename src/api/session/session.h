@@ -32,7 +32,7 @@ typedef struct takt_runner {
 
 enum { TAKT_RUNNER_IDLE, TAKT_RUNNER_BUSY, TAKT_RUNNER_STOP };
 
-/* Of a session whose plan has ranges. */
+/* What a session has if its plan has ranges. */
 typedef struct takt_session_range {
     takt_plan *top; /* the plan that the session was made for; the one it runs is a variant */
     struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not yet */
@@ -150,7 +150,7 @@ struct takt_session {
 
 /* Bytes of a session itself and its tables. */
 size_t takt_session_overhead(const takt_plan *plan);
-/* Of these, what a session with state has besides its tables. */
+/* The part of that which a session with state has besides its tables. */
 size_t takt_session_state_overhead(const takt_plan *plan);
 /* Where the plan makes the next value of a slot that it exchanges. */
 static inline const takt_tensor *takt_session_spare(const takt_session *s, size_t slot)

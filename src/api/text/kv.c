@@ -76,7 +76,7 @@ static takt_status look(takt_ctx *ctx, const takt_graph *g, size_t rows, takt_kv
                            "pool");
 }
 
-/* Of a single text, whatever blocks it gets, and of all rows. */
+/* Mappings of a single text, whatever blocks it gets, and of all rows. */
 static size_t mappings(const takt_kv_layout *l, size_t tokens, size_t rows)
 {
     return ((size_t)l->context / tokens + rows * TAKT_KV_OF_ROW) * l->caches;

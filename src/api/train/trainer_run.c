@@ -49,7 +49,7 @@ static void put_word(takt_train_run *run, const char *name, uint64_t value)
         *to = value;
 }
 
-/* Of the parameters of no group, or of one, counted from 1. */
+/* For the parameters without a group (0), or for those of a group, counted from 1. */
 static void put_group(takt_trainer *t, size_t group, double factor)
 {
     const takt_optimizer *o = t->spec.optimizer;

@@ -107,7 +107,7 @@ void takt_map_finish(const takt_map_program *program, const takt_step *step, con
 
 /* The type that values of `dtype` are computed in; TAKT_DTYPE_COUNT if there is none. */
 takt_dtype takt_map_compute_type(takt_dtype dtype);
-/* Of the input whose element type decides which kernel runs. */
+/* The element type that decides which kernel runs. */
 takt_dtype takt_map_deciding(const takt_graph *g, const takt_node *n);
 /* The operation that computes the node, unless it is a cast; TAKT_MAP_OP_COUNT if there is none. */
 takt_map_op takt_map_node_op(const takt_graph *g, const takt_node *n);

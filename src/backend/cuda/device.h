@@ -50,7 +50,7 @@ void takt_cuda_leave(takt_cuda *cuda);
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);
 
-/* The same of a wait; one that reached its limit says so. */
+/* The same for a wait; one that reached its limit says so. */
 TAKT_MUST_USE takt_status takt_cuda_waited(takt_cuda *cuda, takt_error *error, int result,
                                            const char *what);
 

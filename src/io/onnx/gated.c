@@ -239,7 +239,8 @@ static bool is_empty(gated *a, const takt_type *t)
     return vanishes(a, a->batch, product(a->c, t));
 }
 
-/* Of nothing it makes nothing, and it divides by nothing that could be 0. */
+/* Whether the node gives an empty result for an empty batch, and divides by nothing that could be
+ * 0. */
 static bool is_harmless(gated *a, const takt_graph *g, const takt_node *n)
 {
     bool is_fed = true, is_left = false;

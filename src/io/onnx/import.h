@@ -140,7 +140,7 @@ typedef struct takt_call {
     takt_ctx *ctx;
     const takt_pb_node *node;
     int opset;
-    takt_status status; /* sticky: of attributes and facts */
+    takt_status status; /* sticky: the first error in reading attributes or types */
     size_t in_count, out_count;
     takt_onnx_value **in; /* NULL: left out */
     takt_onnx_value *out;

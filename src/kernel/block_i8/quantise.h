@@ -80,7 +80,7 @@ static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8
 
 #elif TAKT_SIMD_SET == 4
 
-/* Of bits without their sign the greatest are those of a NaN. */
+/* Without their sign, the largest bit patterns are those of NaN. */
 static inline int32_t block_sixteens(const float *a, size_t n, float *most, int8_t *q)
 {
     const __m512 top = _mm512_set1_ps(127), bottom = _mm512_set1_ps(-127);

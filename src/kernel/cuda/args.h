@@ -276,7 +276,7 @@ typedef struct takt_cuda_pick_args {
     uint32_t dtype;      /* of IOTA */
     uint32_t mode, dims; /* of PAD: as the op says; dims of PAD, ELEMENTS and coordinates */
     uint32_t axis;       /* of ELEMENTS */
-    /* Of the result, or of the index; sizes of src; strides of src; elements before src. */
+    /* Sizes of the result or of the index; sizes of src; strides of src; elements before src. */
     int64_t dim[TAKT_CUDA_MOVE_DIMS], from[TAKT_CUDA_MOVE_DIMS], stride[TAKT_CUDA_MOVE_DIMS],
         before[TAKT_CUDA_MOVE_DIMS];
 } takt_cuda_pick_args;

@@ -116,7 +116,7 @@ uint32_t takt_cuda_reduce_tickets(const takt_cuda_reduce *r, const takt_cuda_blo
 /* The number of launches, 1 or 2. */
 size_t takt_cuda_launch_reduce(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
                                float *scratch, uint32_t *tickets, takt_cuda_launch *l);
-/* Of neighbours, as if they were very many; two tickets a chunk. */
+/* Reduces long rows of neighbours as if they were very many; two tickets per chunk. */
 void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_block_room *has,
                                   uint32_t *tickets, takt_cuda_launch *l);
 
@@ -126,7 +126,7 @@ void takt_cuda_launch_reduce_long(const takt_cuda_reduce *r, const takt_cuda_blo
 bool takt_cuda_cut_rnn(takt_cuda_rnn *r, const takt_cuda_block_room *has);
 /* Bytes at `room`. */
 uint64_t takt_cuda_rnn_scratch(const takt_cuda_rnn *r);
-/* Of a layer that was cut. */
+/* For a recurrent layer that was split. */
 void takt_cuda_launch_rnn(const takt_cuda_rnn *r, takt_cuda_launch *l);
 
 /* ---- products ---- */

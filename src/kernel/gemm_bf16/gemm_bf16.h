@@ -58,7 +58,7 @@ typedef struct takt_gemm_bf16_matrix {
 size_t takt_gemm_bf16_count(const takt_gemm_bf16_info *info, size_t k, size_t n);
 void takt_gemm_bf16_pack(const takt_gemm_bf16_info *info, const takt_gemm_bf16_matrix *m,
                          uint16_t *dst);
-/* The same of values that are bf16 already: k * n of them, `row` and `col` elements apart. */
+/* The same for values that are bf16 already: k * n of them, `row` and `col` elements apart. */
 typedef struct takt_gemm_bf16_rounded {
     size_t k, n;
     const uint16_t *src;

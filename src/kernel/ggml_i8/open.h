@@ -211,7 +211,7 @@ FIXED uint64_t open_moved(uint32_t four)
     return (four & 8) != 0 ? UINT64_MAX : UINT64_C(0x0101010101010101);
 }
 
-/* The same of eight weights each. */
+/* The same for eight weights each. */
 FIXED void open_iq1_m(const uint8_t *b, const int i, open_part *o)
 {
     const uint32_t scales = open_16(b + 48 + i / 2 * 2) >> i % 2 * 6;

@@ -10,7 +10,7 @@
 
 #include "kernel/cuda/element.inc"
 
-/* Of n elements, from one type to another. */
+/* Converts n elements from one type to another. */
 KERNEL(takt_cuda_scatter_convert, takt_cuda_scatter_args, TAKT_CUDA_MOVE_THREADS)
 {
     const uint64_t i = INDEX;

@@ -68,7 +68,7 @@ DEVICE uint32_t counted(uint32_t corner, uint32_t kernel, uint32_t dilation, uin
     return count;
 }
 
-/* Of a window whose corner is at (h, w) of x with its padding. */
+/* Taps of a window whose corner is at (h, w) of the padded x. */
 DEVICE uint32_t taps_of(const takt_cuda_window *a, uint32_t h, uint32_t w)
 {
     const uint32_t end_h = a->count_pad ? a->before_h + a->height + a->after_h : 0;

@@ -10,7 +10,7 @@
 #include "kernel/cuda/args_pool.h"
 #include "kernel/cuda/element.inc"
 
-/* Of one sample and channel: where x and y begin. */
+/* Where x and y of one sample and channel begin. */
 typedef struct plane {
     int64_t x, y;
 } plane;

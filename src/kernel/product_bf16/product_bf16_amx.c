@@ -30,7 +30,7 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Two tiles of sixteen rows of A, or one; sums[from[i]] of them are results of row to[i]. */
+/* One or two tiles of sixteen rows of A; sums[from[i]] is the result for row to[i]. */
 typedef struct strip {
     const uint16_t *a, *a_next;
     size_t line; /* bytes from row to row */

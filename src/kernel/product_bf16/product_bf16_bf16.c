@@ -91,7 +91,7 @@ static void pack_strip(const uint16_t *a, size_t a_row, size_t rows, size_t k, u
 
 /* ---- what sums begin with ---- */
 
-/* Of one panel: vectors of [b0 b1 b0 b1]. */
+/* The bias of one panel, as vectors of [b0 b1 b0 b1]. */
 static void spread_bias(const takt_product_bf16 *g, float *to)
 {
     const size_t columns = round_up(g->n, WIDE) + WIDE;

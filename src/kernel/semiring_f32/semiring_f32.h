@@ -63,7 +63,7 @@ typedef struct takt_semiring_f32 {
     float *scratch;  /* takt_semiring_f32_room(semiring, n, k) floats */
 } takt_semiring_f32;
 
-/* Of noisy_or: scratch for each k, and columns in a block. */
+/* For noisy_or: scratch for each k, and columns in a block. */
 enum { TAKT_SEMIRING_NOISY_FLOATS = 160, TAKT_SEMIRING_BLOCK = 8 };
 
 static inline size_t takt_semiring_f32_room(takt_semiring s, size_t n, size_t k)

@@ -14,7 +14,7 @@
 #define HEIGHTS_1_TO_12(X) X(1) HEIGHTS_2_TO_12(X)
 #define HEIGHTS_1_TO_14(X) X(1) HEIGHTS_2_TO_14(X)
 
-/* Of two vectors of columns, of one and of three. */
+/* Tiles of two vectors of columns, of one and of three. */
 #define TILE(R)                                                                                    \
     static void tile_##R(const tile_job *t)                                                        \
     {                                                                                              \

@@ -69,7 +69,7 @@ static inline size_t takt_winograd_bf16_units(const size_t out[2])
     return (out[0] + 1) / 2 * ((out[1] + 3) / 4);
 }
 
-/* Of rounding Bt x B and G w Gt, and of the sums. */
+/* An error bound: rounding of Bt x B and G w Gt, and of the sums. */
 static inline double takt_winograd_bf16_bound(size_t cin)
 {
     return 1.01 / 128 + (double)(cin + 16) / (1 << 22);

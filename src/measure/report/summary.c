@@ -33,7 +33,7 @@ static totals add_up(const takt_layers *l)
     return t;
 }
 
-/* Of parameters and state; of weights that are constants. */
+/* Bytes of parameters and state, and of weights that are constants. */
 static uint64_t held_bytes(const takt_layers *l)
 {
     uint64_t sum = l->constant_bytes;

@@ -77,7 +77,7 @@ typedef struct takt_dl_machine {
     bool is_local;            /* there is a pivot: tables are small and grow; no batches */
     takt_dl_waiting *batch;   /* TAKT_DL_BATCH of them */
     size_t batch_count;
-    /* Of one filter and one value: which hashes have a row. */
+    /* For one filter and one value: which hashes have a row. */
     const takt_dl_step *marked_step;
     uint32_t marked_value;
     uint16_t mark, *marks; /* TAKT_DL_MARKS of them */
@@ -99,7 +99,7 @@ static inline uint64_t takt_dl_mix(uint64_t h, uint32_t x)
     return h ^ h >> 29;
 }
 
-/* Of only those columns. */
+/* A hash of only those columns. */
 static inline size_t takt_dl_hash(const uint32_t *row, uint32_t columns)
 {
     uint64_t h = 0;
@@ -136,7 +136,7 @@ static inline size_t takt_dl_place(const takt_dl_set *s, uint64_t key)
     return (size_t)((key ^ key >> 29) >> 20) & s->table_mask;
 }
 
-/* Of a set with bits: the word and the bit of a pair. */
+/* The word and the bit of a pair in a set with bits. */
 static inline uint64_t *takt_dl_word(const takt_dl_set *s, const uint32_t *pair)
 {
     return &s->bits[pair[0] * s->bit_words + pair[1] / 64];

@@ -16,7 +16,7 @@ typedef struct takt_entropy {
     bool is_soft; /* labels are distributions */
 } takt_entropy;
 
-/* Of a node whose first inputs are logits and labels. */
+/* For a node whose first inputs are logits and labels. */
 takt_entropy takt_entropy_make(takt_graph *g, const takt_node *n, double smoothing,
                                const takt_attr *ignore);
 /* The loss of every row, 0 where it is ignored. */

@@ -13,7 +13,7 @@ typedef struct takt_scatter_way {
     takt_id (*kept)(takt_graph *g, const takt_node *n, int64_t along);
 } takt_scatter_way;
 
-/* Of node `id`; attribute 0 is `along`, attribute 1 how. */
+/* The gradient of node `id`; attribute 0 is `along`, attribute 1 how. */
 void takt_scatter_grad(takt_graph *g, takt_id id, takt_id dy, takt_id *dx,
                        const takt_scatter_way *way);
 

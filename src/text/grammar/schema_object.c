@@ -37,7 +37,7 @@ static property *find_or_add(takt_schema *s, properties *p, const takt_json *whe
     return &p->at[p->count++];
 }
 
-/* Of a schema, and of everything that allOf adds. */
+/* Gathers the properties of a schema, and of everything that allOf adds. */
 static void gather(takt_schema *s, properties *p, const takt_json *v, int depth)
 {
     const takt_json *own = takt_json_get(v, "properties"), *all = takt_json_get(v, "allOf");

@@ -7,7 +7,7 @@
 
 enum { LANES = 8 };
 
-/* Of the finite scores, less `pivot`: the sum, that of their squares, and how many there are. */
+/* Sums over the finite scores, less `pivot`: of values, of squares, and their count. */
 typedef struct sums {
     double sum, squares, count;
 } sums;

@@ -9,7 +9,7 @@ static size_t width(size_t classes)
     return WIDTH;
 }
 
-/* Of equal outputs the one with the lower index comes first. */
+/* Among equal outputs the one with the lower index comes first. */
 static void keep(const takt_metric_row *row, double *unit)
 {
     const size_t label = (size_t)row->label;

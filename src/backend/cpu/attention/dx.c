@@ -271,7 +271,7 @@ static size_t with_keys(const facts *f, const takt_gemm_f32_info *info, size_t k
     return most_of(info, g, most);
 }
 
-/* Of a strip's sums any number of queries may be left; kernels round it up to four. */
+/* Any number of queries may be left of a strip; kernels round it up to four. */
 static size_t cut_scratch(const facts *f, const takt_gemm_f32_info *info, size_t most)
 {
     const takt_attention *a = &f->a;

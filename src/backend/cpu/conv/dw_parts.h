@@ -25,7 +25,7 @@ size_t takt_dw_parts_rows(const takt_dw_parts *d, const takt_conv_shape *c, cons
 /* The sums of a chunk of a sample. */
 float *takt_dw_parts_of(const takt_dw_parts *d, const takt_conv_shape *c, const takt_task *t,
                         size_t sample, size_t chunk);
-/* One task: adds what the chunks have for its share of the rows, and stores it. */
+/* One task: adds up its share of the rows over all chunks, and stores it. */
 void takt_dw_parts_add(const takt_dw_parts *d, const takt_conv_shape *c, const takt_step *s,
                        const takt_task *t);
 /* Rows [first, end) of k, [k][cout], to their places in dw. */

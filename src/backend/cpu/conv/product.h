@@ -45,8 +45,8 @@ static inline bool takt_conv_product_rounds(const takt_conv_product *f)
     return f->shape.dtype != TAKT_F32 && f->shape.is_nhwc;
 }
 
-/* Of a step whose data is that: widens operands and packs weights, computes one task, and rounds
- * the result to its type. */
+/* For a step with that data: widens operands and packs weights, computes one task, and rounds the
+ * result to its type. */
 void takt_conv_product_prepare(const takt_step *s, const takt_task *t);
 void takt_conv_product_before(const takt_step *s, const takt_task *t);
 void takt_conv_product_run(const takt_step *s, const takt_task *t);

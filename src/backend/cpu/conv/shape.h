@@ -27,8 +27,8 @@ typedef struct takt_conv_shape {
     bool is_flipped; /* tap t of the weights lies where tap taps - 1 - t would */
 } takt_conv_shape;
 
-/* Of a conv, conv_dx or conv_dw node, or Winograd's forms of them; all sizes are known to fit
- * memory. */
+/* The shape of a conv, conv_dx or conv_dw node, or of Winograd's forms of them; all sizes are known
+ * to fit memory. */
 takt_conv_shape takt_conv_shape_of(const takt_graph *g, takt_id node);
 
 /* The convolution of dy with rotated weights that is the gradient of `s` by x. Of one group,
@@ -39,7 +39,7 @@ takt_conv_shape takt_conv_shape_flipped(const takt_conv_shape *s);
 /* One channel in, one out, channels last, f32: the case of the depthwise step. */
 bool takt_conv_is_depthwise(const takt_graph *g, takt_id node);
 
-/* The same of f16 or bf16. */
+/* The same for f16 or bf16. */
 bool takt_conv_is_narrow_depthwise(const takt_graph *g, takt_id node);
 
 /* One tap and no stride, channels last: a patch is a row of x. */

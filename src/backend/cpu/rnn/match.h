@@ -38,7 +38,7 @@ typedef struct takt_rnn_lane {
 
 /* Axis `i` of the scan's list `name`: the one of a tensor of rank 3 that iterations go along. */
 int takt_rnn_axis(const takt_node *scan, const char *name, size_t i);
-/* The same of the scan's input number `input`. */
+/* The same for the scan's input number `input`. */
 int takt_rnn_sequence_axis(const takt_node *scan, int input);
 takt_rnn_lane takt_rnn_lane_of(const takt_view *v, int axis);
 /* The constant of the body with that number (TAKT_RNN_INNER). */

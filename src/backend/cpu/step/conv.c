@@ -282,7 +282,7 @@ static bool is_meagre(const takt_conv_shape *c)
     return !takt_conv_is_pointwise(c) && c->cin * c->cout < TAKT_NARROW_CHANNELS;
 }
 
-/* Of f32, or of 16 bits where requested; and what the weights will be packed as. */
+/* A kernel of f32, or of 16 bits where requested; also chooses how weights are packed. */
 static const takt_kernel *choose_kernel(takt_planner *p, takt_conv_product *f)
 {
     const takt_id weights = p->graph->nodes[p->group->nodes[0]].in[1];

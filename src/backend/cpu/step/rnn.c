@@ -33,7 +33,7 @@ static takt_status fill_packed(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-/* The same of a state. */
+/* The same for a state. */
 static void pack_state(const takt_step *s, const takt_task *t)
 {
     takt_rnn_pack(s->data, takt_view_data(t, &s->in[0]), t->scratch, takt_view_data(t, &s->out[0]));

@@ -10,7 +10,7 @@
 #define NEVER INT32_MIN        /* below all, and equal to none */
 #define ALWAYS (INT32_MAX - 1) /* not below any number */
 
-/* Of a float that is a number. */
+/* An integer that orders floats that are not NaN. */
 static int32_t key_of(float x)
 {
     int32_t bits;
@@ -35,7 +35,7 @@ static bool value_before(const void *a, const void *b)
     return x->value < y->value;
 }
 
-/* Of a set: ascending, each once. How many there are. */
+/* The members of a set, ascending and each once; returns how many there are. */
 static size_t put_set(takt_trees_test *to, const takt_trees *t, size_t at, uint64_t source,
                       const void **spare)
 {

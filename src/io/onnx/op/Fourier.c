@@ -88,7 +88,7 @@ static void fold(takt_graph *g, takt_id x, int64_t n, takt_id out[2])
     out[1] = takt_sub(g, near, far);
 }
 
-/* Of parts [..., n], to parts in a new last axis. */
+/* Transforms parts [..., n] to parts in a new last axis. */
 static takt_id transform(takt_call *c, const takt_id x[2], takt_dtype dtype, const span *t)
 {
     takt_graph *g = c->g;
