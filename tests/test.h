@@ -35,7 +35,7 @@
 /* One for the program: helpers in other files count too. */
 __attribute__((weak)) int test_failures;
 
-/* More than this from one program helps nobody. */
+/* More than this from one program is not useful. */
 enum { TEST_SHOWN = 50, TEST_EXIT_SKIPPED = 77 };
 
 TAKT_PRINTF(5, 6)

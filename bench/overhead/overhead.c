@@ -137,7 +137,7 @@ typedef struct wake {
     _Atomic double begun; /* when a worker began; 0: not yet */
 } wake;
 
-/* The caller waits for the worker, so that both take part; but not for ever. */
+/* The caller waits for the worker so that both do work, but not forever. */
 static void meet(void *user, size_t task, int thread)
 {
     (void)task;

@@ -198,7 +198,7 @@ class Bench:
             stats = all_of.get(engine.name)
             out[engine.name] = stats and stats["median"] / 1e3
         out["agree"] = all("differs" not in text for text in reasons.values())
-        # One whose answer is another one is shown, but nobody's rival.
+        # An engine with a different answer is shown, but not counted as a rival.
         rivals = {name: s["median"] for name, s in all_of.items()
                   if name != "takt" and "differs" not in reasons.get(name, "")}
         out["best"] = min(rivals, key=rivals.get) if rivals else None

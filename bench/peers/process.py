@@ -32,7 +32,7 @@ class Process:
         self.is_asleep, self.cpu, self.folder = False, None, None
         try:
             engine.version = self.ask(do="open")["version"]
-        except Failed:  # nobody else knows of the child
+        except Failed:  # the child is known only here
             self.close()
             raise
 

@@ -31,7 +31,7 @@ static inline double peer_now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Runs for `warm_ns` without and then for `budget_ns` with a look at the clock around every run,
+/* Runs for `warm_ns` without and then for `budget_ns` with a reading of the clock around every run,
  * each phase once at least. Fewer than 0 samples: a run failed. */
 PEER_API long peer_time(double warm_ns, double budget_ns, double *samples, long capacity)
 {

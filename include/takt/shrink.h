@@ -88,7 +88,7 @@ typedef struct takt_quantize_options {
                         operators have no others */
     double smooth; /**< 0.5: outliers of what norms give to products are moved into the weights
                         first, by this power of their size; 0: not */
-    takt_progress_fn *progress; /**< told how far the work is; may be NULL */
+    takt_progress_fn *progress; /**< called with the progress; may be NULL */
     void *progress_user;
 } takt_quantize_options;
 
@@ -96,7 +96,7 @@ typedef struct takt_quantize_options {
  * A model whose layers compute on integers: `takt quantize`.
  *
  * The report is written first, then the model is handed out. TAKT_ERR_REQUIREMENT (7503) if the
- * budget cannot be met; the message tells the nearest that can. TAKT_ERR_UNSUPPORTED (7502) if
+ * budget cannot be met; the message names the nearest that can. TAKT_ERR_UNSUPPORTED (7502) if
  * there is no layer to take, TAKT_ERR_ARGUMENT (7501) if the data does not fit. On failure
  * `*quantized` is NULL.
  */

@@ -42,7 +42,7 @@ typedef struct takt_param_group {
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_train_options {
     size_t size; /**< sizeof(takt_train_options), or 0 for this header's */
-    /** "cross_entropy", "huber:delta=0.5" …; takt_loss_list tells all. Default: the model's output
+    /** "cross_entropy", "huber:delta=0.5" …; takt_loss_list lists all. Default: the model's output
      *  called loss; cross_entropy if it has none. */
     const char *loss;
     const char *optimizer; /**< "sgd:momentum=0.9", "adamw" …; default "adamw" */
@@ -122,8 +122,8 @@ typedef struct takt_step_times {
     double optimizer_ns; /**< the update of weights and optimizer state */
 } takt_step_times;
 
-/** takt_trainer_step with a look at the clock around every step of the plan. A step that computes
- *  for two phases counts for the later one.
+/** takt_trainer_step with a reading of the clock around every step of the plan. A step that
+ * computes for two phases counts for the later one.
  *
  *  @return what takt_trainer_step returns */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_step_timed(takt_trainer *trainer,

@@ -177,7 +177,7 @@ struct takt_tensor_pool **takt_cache_pools(takt_ctx *ctx)
     return &ctx->plans->pools;
 }
 
-/* Puts `*plan` in, or takes the one that somebody else put in meanwhile. */
+/* Inserts `*plan`, or takes the plan that another thread has inserted meanwhile. */
 static takt_status keep(takt_ctx *ctx, const char *text, takt_plan **plan)
 {
     entry e = {.key_bytes = strlen(text) + 1, .plan = *plan};

@@ -11,7 +11,7 @@
 #include "interp/run.h"
 #include "op/util/length.h"
 
-/* Room for all names, which may be more by now. */
+/* Room for all names, which may be more so far. */
 static takt_status make_room(interp *it, const takt_graph *g)
 {
     const size_t count = takt_dims_name_count(g->dims);

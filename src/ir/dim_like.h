@@ -1,4 +1,4 @@
-/* dim_like.h - names whose size, where nobody says it, is that of another name. */
+/* dim_like.h - names whose size defaults to that of another name. */
 #ifndef TAKT_IR_DIM_LIKE_H
 #define TAKT_IR_DIM_LIKE_H
 

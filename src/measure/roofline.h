@@ -30,7 +30,7 @@ void takt_roof_of(const takt_plan *plan, const takt_step *step, const takt_ceili
  * peaks that are unknown, its floor is 0. */
 void takt_roof_of_device(const takt_plan *plan, const takt_step *step, const takt_device_peaks *d,
                          takt_roof *roof);
-/* Whether the step is such a one. */
+/* Whether the step is one of these. */
 bool takt_roof_is_away(const takt_step *step);
 takt_device_peaks takt_device_peaks_of(const takt_device_rate *rates, size_t count);
 /* Bytes of constants that a run of the step reads. */

@@ -248,7 +248,7 @@ static bool subtract(cpu_set_t *from, const takt_cpu_set *taken)
 }
 
 /* A mask that a thread has set stays when its cpuset grows or a processor comes back. So the thread
- * gets all processors, unless somebody limited it to those of `before`. */
+ * gets all processors, unless its mask was narrower than `before`. */
 static bool give_back(const cpu_set_t *before)
 {
     cpu_set_t all, now;

@@ -10,8 +10,7 @@
 typedef struct sizes {
     const int64_t *of;
     size_t count;
-    const int64_t *tops; /* the sizes planned for those that a body finds in every iteration; NULL:
-                          * none */
+    const int64_t *tops; /* sizes to plan with where each iteration finds its own; NULL: none */
 } sizes;
 
 static takt_status put_dim(takt_dims *dims, takt_dim from, const sizes *s, takt_dim *to)

@@ -162,7 +162,7 @@ typedef struct spoils {
 } spoils;
 
 /* The graphs of bodies that steps interpret, or size, are read in every run; clauses that fail are
- * computed once more, from the first constant on. */
+ * computed again, from the first constant on. */
 static void strip_plan(takt_plan *plan, const takt_graph *shared)
 {
     takt_graph *g = plan->graph;

@@ -50,7 +50,7 @@ bool takt_basis_pin(takt_basis *b);
 void takt_basis_unpin(takt_basis *b);
 /* Sets `*at` to `b`, unless it is set already: then `b` is released. Returns `*at`. */
 takt_basis *takt_basis_publish(takt_basis **at, takt_basis *b);
-/* What `at` points to, by now. */
+/* What `at` points to, so far. */
 takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at);
 /* Registers a plan made from its basis, and removes it. */
 void takt_basis_join(takt_plan *plan);

@@ -210,7 +210,7 @@ typedef enum takt_order {
     TAKT_ORDERS
 } takt_order;
 
-/* The group of node `what` runs once more, right before the group of node `before`. */
+/* The group of node `what` runs again, right before the group of node `before`. */
 typedef struct takt_remat_step {
     takt_id what, before;
 } takt_remat_step;

@@ -74,7 +74,7 @@ static bool compile_again(takt_resizer *r, takt_step *s, size_t index, size_t ro
     b->answers->has_children = false;
     r->plan->step_count = index; /* those before it are all there is */
     takt_status status = old.backend->compile(&b->p);
-    if (status == TAKT_OK && b->answers->has_children) /* whose sizes are known by now */
+    if (status == TAKT_OK && b->answers->has_children) /* whose sizes are known so far */
         status = takt_template_check_node(r->plan->graph, s->nodes[0]);
     if (s->kernel == NULL) {
         s->kernel = "generic";

@@ -210,7 +210,7 @@ static void collect(takt_server *s, takt_conn *c)
 static bool is_late(takt_server *s, takt_conn *c)
 {
     const uint64_t ms = (takt_serve_now(s) - c->since_ns) / 1000000;
-    if (c->job != NULL) /* a response that is never read would hold its job for ever */
+    if (c->job != NULL) /* a response that is never read would hold its job forever */
         return c->out.length > OUT_LIMIT && ms > TAKT_SERVE_BODY_MS;
     if (c->out.length > 0)
         return ms > TAKT_SERVE_BODY_MS;

@@ -114,7 +114,7 @@ typedef struct factor {
     takt_id scale; /* per row, of weights with one scale a row */
 } factor;
 
-/* The weights in the order that the product reads; `values` has room for them once more. */
+/* The weights in the order that the product reads; `values` has room for them again. */
 static takt_id in_place(const takt_aware_site *s, double *values)
 {
     const takt_shrink_layer *l = &s->aware->layers->at[s->index];

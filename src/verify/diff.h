@@ -86,7 +86,7 @@ TAKT_MUST_USE takt_status takt_diff_explain(takt_diff_work *w, takt_diff_row *ro
 /* Late nodes are constants, and what is up to `deepest - 1` nodes behind them. */
 TAKT_MUST_USE takt_status takt_diff_side_init(takt_diff_work *w, unsigned char deepest,
                                               takt_diff_side *s);
-/* Inputs have their values, nothing has run. `holds` are read once more each, besides by nodes. */
+/* Inputs have their values, nothing has run. `holds` are read again each, besides by nodes. */
 TAKT_MUST_USE takt_status takt_diff_begin(takt_diff_work *w, takt_diff_side *s,
                                           const takt_id *holds, size_t hold_count);
 /* Runs node `id`, whose inputs are in memory; late ones are computed. */

@@ -218,7 +218,7 @@ static bool is_late_for_box(const void *user)
     return takt_hunt_is_late(h) || (h->by_relus && ctx->now_ns(ctx->clock_user) >= h->box_end_ns);
 }
 
-/* The whole box once more, with slopes chosen row by row. */
+/* The whole box again, with slopes chosen row by row. */
 static takt_status improve(takt_hunt *h, takt_job *root)
 {
     takt_region *r = &h->regions[0];

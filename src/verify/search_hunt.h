@@ -96,7 +96,7 @@ TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */
 void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread);
 /* Where to split the part, and the initial values of its halves: from the row that was bounded
- * last. Bounds a part once more that turns out to be hollow. */
+ * last. Bounds a part again that turns out to be hollow. */
 void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);
 /* The relus of the row that lose most. */
 void takt_branch_find(const takt_region *r, size_t row, takt_branch *b);

@@ -1,5 +1,5 @@
-/* gpu_cut.c - long segments are cut, so that a run can be interrupted between them; a run that is
- * only begun goes in one piece; a session may be destroyed while its run goes on. */
+/* gpu_cut.c - long segments are split, so that a run can be interrupted between them; a run that is
+ * only started is not; a session may be destroyed during its run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -146,8 +146,8 @@ static void interrupted(void)
     end(&b);
 }
 
-/* Nobody waits between pieces on the caller's stream: their graphs follow each other, and a fault
- * of any of them is found by the wait. */
+/* There is no wait between pieces on the caller's stream: their graphs follow each other, and the
+ * final wait finds a fault of any of them. */
 static void streamed(void)
 {
     int queue;

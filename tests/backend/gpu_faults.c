@@ -238,7 +238,7 @@ static void lost_in_graph(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
-/* A clock that goes on by a second whenever it is looked at. */
+/* A clock that advances by a second whenever it is read. */
 static uint64_t tick(void *user)
 {
     return *(uint64_t *)user += UINT64_C(1000000000);

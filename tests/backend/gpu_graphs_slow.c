@@ -49,7 +49,7 @@ static takt_session *session_of(takt_ctx *ctx, const takt_model *m, const char *
     return s;
 }
 
-/* The first element that differs, or -1; one NaN is as good as another. */
+/* The first element that differs, or -1; all NaN count as equal. */
 static int64_t difference(const takt_tensor_view *a, const takt_tensor_view *b)
 {
     const int bits = takt_dtype_bits(a->dtype);

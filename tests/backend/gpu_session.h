@@ -53,7 +53,7 @@ static inline takt_session *open_session(takt_ctx *ctx, const takt_model *m, con
     *away = 0;
     bool has_kind = row->kind == NULL || strcmp(backend, "gpu") != 0;
     size_t computing = 0;
-    const char *note = NULL; /* why the first step that is not there stays */
+    const char *note = NULL; /* why the first step that is missing runs on the host */
     for (size_t i = 0; plan != NULL && i < plan->step_count; i++) {
         const takt_step *step = &plan->steps[i];
         if (strcmp(step->backend->name, "gpu") != 0) {

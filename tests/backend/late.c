@@ -155,7 +155,7 @@ static void read_state(const fixture *f, float *state)
     EXPECT(get_state(f, state) == TAKT_OK, "%s", takt_session_error(f->session)->message);
 }
 
-static size_t lost;                      /* runs after which nobody knew the state */
+static size_t lost;                      /* runs after which the state was unknown */
 static float wanted[2][44], sums[3][64]; /* results of two runs, state before and after */
 
 static void learn(unsigned refuses)
@@ -273,7 +273,7 @@ static void indices(void)
 
 /* ---- deadline and cancel ---- */
 
-/* A clock that goes on whenever it is looked at. */
+/* A clock that advances whenever it is read. */
 static uint64_t tick(void *user)
 {
     return *(uint64_t *)user += 1000;

@@ -182,7 +182,7 @@ static void cancelled(void)
     end(&f);
 }
 
-/* Somebody needs the old value: then it is copied. */
+/* The old value still has a reader, so it is copied. */
 static void shared(void)
 {
     static const char text[] = "model both(row: f32[1, 4], at: i64[]) -> (old: f32[8, 4]) {\n"

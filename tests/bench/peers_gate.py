@@ -123,7 +123,7 @@ assert is_steady and rates_of(counted) == {100.0} and lengths(counted) == {"takt
 for block in late:
     block.rounds["peer"] = [(samples, SLOW + (1.0,)) for samples, _ in block.rounds["peer"]]
 assert not found.counting(late)[1] and lengths(found.counting(late)[0])["takt"] == 5
-# but who left after the first block keeps what there is
+# but an engine that left after the first block keeps its samples
 for block in late[1:]:
     del block.rounds["peer"]
 assert found.counting(late)[1] and lengths(found.counting(late)[0]) == {"takt": 5, "peer": 1}

@@ -120,5 +120,5 @@ with subprocess.Popen([sys.executable, "-c", CODE], stdout=subprocess.PIPE) as c
     assert all(os.sched_getaffinity(thread) == held.cpus for thread in threads)
     child.kill()
     child.wait()
-    held.free()  # one that died is not a reason to fail here: who asks it is told
+    held.free()  # a dead one does not fail here, only when it is read
 print("one thread and more are compared on the same processors")

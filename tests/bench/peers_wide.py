@@ -121,7 +121,7 @@ ran = wide("--quick", "--threads", "1", "--models", os.path.join(TMP, "models"),
            python=PYTHON)
 assert ran.returncode == 0, ran.stdout + ran.stderr
 assert "1T: 2 rows" in ran.stdout and "1 failed" in ran.stdout, ran.stdout
-# a run of the same commit goes on with the rows that are missing, of another it begins again
+# a run of the same commit continues with the missing rows, one of another commit starts over
 table = next(os.path.join(TMP, name) for name in os.listdir(TMP) if name.endswith(".json"))
 again = wide("--quick", "--threads", "1", "--models", os.path.join(TMP, "models"), "--out", TMP,
              "--resume", "--limit", "1e-9", python=PYTHON)

@@ -1,4 +1,4 @@
-"""benchmark_kept.py - what was measured is kept, whatever ends it; cases are told apart."""
+"""benchmark_kept.py - measurements are kept, however a run ends; cases are distinguished."""
 import json
 import os
 import shutil
@@ -157,7 +157,7 @@ def unwritable():
         takt("run model.takt --batch-size 1,2 --iterations 5 -o pipe.json -q")
         try:
             got = read.communicate(timeout=60)[0]
-        except subprocess.TimeoutExpired:  # nobody has opened the other end
+        except subprocess.TimeoutExpired:  # the other end is not open
             read.kill()
             got = b'{"runs": []}'
         expect(len(json.loads(got)["runs"]) == 2, "a pipe gets one result whole")

@@ -171,7 +171,7 @@ def driver():
 
 
 def seeds():
-    """Ceilings that nothing can be so slow as: floors must give way, with a note."""
+    """Ceilings that are impossibly low: floors must be dropped, with a note."""
     for path in (TMP / "cache/takt").glob("ceilings-*.json"):
         kept = json.loads(path.read_text())
         for key in ("one", "all"):

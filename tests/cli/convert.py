@@ -55,7 +55,7 @@ again = digest(MLP, "--weights", path("w.safetensors.index.json"))
 expect(again == digest(MLP), "the same weights")
 fails(1, "run", CNN, "--weights", path("w.npz"), says=["TAKT3402", "places", "is missing"])
 
-# Weights that somebody else named and turned.
+# Weights with foreign names and transposed layout.
 OURS = "model m(x: f32[2, 3]) {{\n  param {}: f32[{}] = normal(0, 1, stream=1)\n  return x{}\n}}\n"
 for name, text in (("theirs", OURS.format("net.0.fc.weight", "3, 4", " @ net.0.fc.weight")),
                    ("ours", OURS.format("fc", "4, 3", " @ op.transpose(fc, perm=[1, 0])"))):
@@ -210,7 +210,7 @@ def kinds(text):
     return sorted(kind.decode() for kind in found)
 
 
-# A bias belongs to Conv or Gemm, unless somebody reads the sum without it.
+# A bias belongs to Conv or Gemm, unless the sum without it is read as well.
 expect(kinds("model m(x: f32[2, 3, 8, 8]) seed=1 {\n"
              "  return flatten(conv(x, 4, 3, act=relu)) |> dense(5)\n}") == ["Conv", "Gemm"],
        "both")

@@ -1,4 +1,4 @@
-"""derive.py - parts of models, models of many samples, and outputs that nobody asked for."""
+"""derive.py - parts of models, models of many samples, and outputs that were not requested."""
 import os
 
 from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, parsed, path, succeeds, write

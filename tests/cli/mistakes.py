@@ -159,7 +159,7 @@ fails(2, "run", MLP, "-D", "batch=99999999999999999999", says=["the size is too 
 fails(4, "run", MLP, "--deadline", "1ns", says=["step 1 of", "takt profile", "node: "])
 fails(2, "compile", MLP, "-o", "-", says=["goes to a file", "-o m.taktp"])
 
-# Files that are not there, and files that are not models.
+# Missing files, and files that are not models.
 fails(1, "run", "examples/mlp", says=["did you mean examples/mlp.takt?"])
 fails(1, "run", "examples/mpl.takt", says=["did you mean examples/mlp.takt?"])
 write("near.npy", npy((1, 784), [0.5] * 784))
@@ -208,7 +208,7 @@ for words in (("run", path("constant.onnx"), "--weights", path("alone.safetensor
 fails(1, "run", MLP, "--weights", MLP, says=["error[TAKT3401]", "takt convert MODEL -o w.npz"])
 fails(2, "help", "run", "plan", says=["plan is not part of takt run", "one at a time"])
 
-# Flags in the wrong place, for nothing, or in words that were not expected.
+# Flags in the wrong place, without effect, or with unexpected words.
 fails(2, "--threads", "2", "run", MLP,
       says=["--threads is not a verb: flags come after one", "write takt run --threads 2 ..."])
 fails(2, "--json", "benchmark", "run", MLP, says=["write takt benchmark run --json ..."])
@@ -232,7 +232,7 @@ succeeds("profile", MLP, "--memory=" + path("live.json"), "--duration", "5ms")
 with open(path("live.json"), encoding="utf-8") as live:
     expect("timeline" in json.load(live), "--memory=F.json writes no file")
 
-# Variables of the environment: a misspelt one is noted, one of somebody else's is not.
+# Environment variables: a misspelt one is reported, one of another program is not.
 run = takt("version", env={"TAKT_THREAD": "2"})
 expect("TAKT_THREAD mirrors no flag; did you mean TAKT_THREADS?" in run.stderr, run.stderr)
 expect(run.returncode == 0 and run.stdout.startswith("takt "), "a note is not a failure")

@@ -97,7 +97,7 @@ fails(1, "convert", "-", "-o", path("large.taktp"), says=["File too large"],
 expect(not os.path.exists(path("large.npy")) and not os.path.exists(path("large.taktp")),
        "what did not fit is gone")
 
-# A terminal to which nobody has piped anything is not waited for.
+# A terminal without piped input is not waited for.
 master, slave = pty.openpty()
 run = subprocess.run([TOOL, "run", "-"], cwd=ROOT, env=CLEAN, stdin=slave, capture_output=True,
                      text=True, timeout=60, check=False)

@@ -77,7 +77,7 @@ expect(both["a_config"]["precision"] == "f32" and both["b_config"]["precision"] 
 profile = parsed("profile", MLP, "--json", "--numerics", "fast", *QUICK)
 expect(profile["config"]["numerics"] == "fast", profile["config"])
 
-# The error is told however the inputs come and wherever the results go.
+# The error is reported however the inputs come and wherever the results go.
 rows = write("rows.npy", npy((6, 784), [0.001 * (i % 97) for i in range(6 * 784)]))
 # A list of precisions is measured in turn, and cases of two results meet by it.
 both = path("both.json")

@@ -201,7 +201,7 @@ def bad_clients(server):
 
 
 def answered_at_once(server, head, sent):
-    """An answer before the body was read reaches a client that goes on sending."""
+    """An answer sent before the body was read reaches a client that is still sending."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as link:
         link.sendall(head)
         time.sleep(0.05)
@@ -217,7 +217,7 @@ def answered_at_once(server, head, sent):
 
 
 def heads(server):
-    """HEAD is answered like GET without the body, and the connection goes on."""
+    """HEAD is answered like GET without the body, and the connection stays open."""
     got = server.raw(b"HEAD /health HTTP/1.1\r\nHost: a\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\n"
                      b"Connection: close\r\n\r\n")
     expect(got.startswith("HTTP/1.1 200") and "HTTP/1.1 404" in got.split("\r\n\r\n")[1], got)

@@ -116,7 +116,7 @@ PIXELS = [write(f"{w}x{h}.pgm", b"P5 %d %d 255\n" % (w, h) + b"\xff" * (w * h))
 told = parsed("run", "--json", IMAGE, *PIXELS)
 expect([one["outputs"]["y"]["values"] for one in told["files"]] == [[6.0], [35.0]], told)
 
-# ... state goes on from file to file
+# ... state carries over from file to file
 STEPS = [write(f"step{i}.npy", npy([1, 1], [float(i)])) for i in (1, 2, 3)]
 SUM = write("sum.takt", b"""model m(x: f32[1, n]) {
   state total: f32[1, 1] = 0

@@ -1,4 +1,4 @@
-"""states.py - the state of a run goes on in the next: --state-out, --state-in."""
+"""states.py - the state of a run continues in the next: --state-out, --state-in."""
 import os
 
 from _cli import CNN, STREAM, expect, fails, finish, parsed, path, succeeds, write

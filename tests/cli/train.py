@@ -1,4 +1,4 @@
-"""train.py - training from the command line: it learns, stops, goes on, and names mistakes."""
+"""train.py - training from the command line: it learns, stops, resumes, and reports mistakes."""
 import hashlib
 import json
 import math

@@ -109,7 +109,7 @@ model shared(tokens: i64[batch, 300]) -> (logits: f32[batch, 300, 128]) seed=3 {
 
 
 def memory():
-    """Less memory for more time, down to a limit that nothing keeps."""
+    """Less memory for more time, down to a limit that no plan can meet."""
     model = write("gpt6.takt", GPT.replace("BLOCKS", "6"))
     facts, _ = plan(model, "-t", "1", "--memory-limit", "1G")
     points = facts["training"]["points"]

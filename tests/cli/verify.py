@@ -197,7 +197,7 @@ expect(counts == {"samples": 3, "clean": 2, "certified": 1, "attacked": 1}, coun
 expect("2 have the right class" in succeeds("verify", NET, "--data", FLOWERS, "--eps", "0.01"),
        "in words")
 
-# A sample that Ctrl-C cuts short counts for nothing, and the exit code says that some are missing.
+# A sample interrupted by Ctrl-C is not counted, and the exit code says that some are missing.
 HARD = write("hard.takt", "model hard(x: f32[1, 24]) seed=3 {\n  h = dense(x, 90, act=relu)\n"
              "  h = dense(h, 90, act=relu)\n  return dense(dense(h, 90, act=relu), 3)\n}\n")
 ROW = ",".join(str((k * 37 % 64) / 64) for k in range(24))

@@ -27,8 +27,8 @@ static void again(takt_ctx *ctx, const takt_graph *graph)
     takt_text_deinit(&text);
 }
 
-/* Whatever is imported is the input itself: circles, the same layers twice, and no end; only what
- * begins with x is not there. */
+/* Every import is the input itself: cycles, repeated layers, endless nesting; only names that begin
+ * with x are missing. */
 typedef struct self {
     takt_ctx *ctx;
     const uint8_t *data;

@@ -17,7 +17,7 @@ static void fill(takt_check *c, float *p, size_t n, int values)
         p[i] = (float)check_below(c, 9) / 8;
 }
 
-/* The right side as a gradient wants it. */
+/* The right side as a gradient expects it. */
 static size_t right_floats(const takt_semiring_f32 *p)
 {
     const size_t blocks = (p->n + TAKT_SEMIRING_BLOCK - 1) / TAKT_SEMIRING_BLOCK;

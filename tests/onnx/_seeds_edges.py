@@ -85,7 +85,7 @@ def names(refused, legal):
 
 
 def long_names(onnx):
-    """Names that messages cut, at each byte of a character, and bytes that are none."""
+    """Names that messages cut at each byte of a character, and bytes that are not UTF-8."""
     for number, text in enumerate(["é" * 300, "a" + "é" * 300, *[k * "a" + "🎈" * 150
                                                                 for k in range(4)]]):
         text = text.encode()
@@ -101,7 +101,7 @@ def long_names(onnx):
 
 
 def nothing(onnx, legal):
-    """Boxes, rows and sizes that there are none of; an attribute from nowhere, inside a branch."""
+    """Empty boxes, rows and sizes; an attribute from nowhere, inside a branch."""
     for name, boxes, scores in (("batch", (0, 2, 4), (0, 1, 2)), ("class", (1, 2, 4), (1, 0, 2)),
                                 ("box", (1, 0, 4), (1, 1, 0))):
         legal(f"boxes_no_{name}", "NonMaxSuppression", zeros(*boxes), zeros(*scores), i64_0(3))
@@ -124,7 +124,7 @@ def nothing(onnx, legal):
 
 
 def no_results(onnx):
-    """Branches and loops whose results nobody takes, or that have none."""
+    """Branches and loops whose results are unused, or that have none."""
     relu = Graph([node("Relu", ["x"], ["z"])], (), [value("z", [3])])
     empty = Graph([node("Relu", ["x"], ["z"])])
     row, out = value("x", [3]), value("y", [3])

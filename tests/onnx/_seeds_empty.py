@@ -71,7 +71,7 @@ def products(refused):
 
 
 def ranges(onnx):
-    """Ranges that begin at a size and end at a number, or have floats that are none."""
+    """Ranges that begin at a size and end at a number, or have floats that are not numbers."""
     def ask(name, inputs, error=0):
         numbers = [node("Shape", ["x"], ["s"]), node("Squeeze", ["s"], ["n"]),
                    node("Cast", ["n"], ["f"], to=1)]

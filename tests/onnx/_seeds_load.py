@@ -56,7 +56,7 @@ def long_loads(onnx):
 
 
 def maps(onnx):
-    """For every item of a list all of them once more."""
+    """Repeats all items for every item of a list."""
     inner = Graph([node("Relu", ["b"], ["p"])], [value("b", [1, 2])], [value("p", [1, 2])])
     again = node("SequenceMap", ["s"], ["q"], body=inner)
     outer = Graph([again, node("ConcatFromSequence", ["q"], ["r"], axis=0)], [value("a", [1, 2])],

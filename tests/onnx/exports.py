@@ -32,7 +32,7 @@ WANT = {
 # Keras has channels last and splits them.
 SPLIT = {"group_norm_keras": ("group_norm(", "reduce_mean("),
          "group_norm_tf2onnx": ("group_norm(", "reduce_mean(")}
-# Exports that look like an operation and are none, and what `takt explain --missed` says of them.
+# Exports that look like an operation and are not, and what `takt explain --missed` says of them.
 MISSED = {"gpt": "its mask is a selection"}
 # Pools as tf2onnx writes them, over the axis in the middle.
 MIDDLE = """model m(x: f32[2, 4, 8]) {

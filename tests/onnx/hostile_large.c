@@ -150,7 +150,7 @@ static size_t one_weight(char *to, size_t bytes, bool is_raw)
     back_int(&b, 1, bytes);
     back_wrap(&b, 5, payload);
     back_text(&b, 2, "g");
-    const uint8_t *reads = b.at; /* what nobody reads is not loaded */
+    const uint8_t *reads = b.at; /* data without a reader is not loaded */
     back_text(&b, 4, "Identity");
     back_text(&b, 2, "y");
     back_text(&b, 1, "w");

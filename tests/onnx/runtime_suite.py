@@ -54,7 +54,7 @@ def judge(folder):
         before = session_of(os.path.join(folder, "model.onnx")).run(None, inputs)
         if not all(same(a, b) for a, b in zip(before, want)):
             return KINDS[5], ""
-    except Exception as error:  # a sequence among the data, an op that is not there: not comparable
+    except Exception as error:  # a sequence among the data, or an unsupported op: not comparable
         return KINDS[5], str(error)
     path = os.path.join(TMP, "case.onnx")
     try:

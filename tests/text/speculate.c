@@ -166,8 +166,8 @@ static void lookups(void)
     takt_generator_destroy(g);
 }
 
-/* More guesses at once than before: the scores that a text goes on from are those of the guesses
- * that were read last, in memory that is newly allocated. */
+/* More guesses at once than before: a text continues from the scores of the guesses that were read
+ * last, in newly allocated memory. */
 static void enlarged(void)
 {
     static const char twice[] = "Once upon a time, there was a little girl named Lily. Once upon a "

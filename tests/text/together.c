@@ -185,7 +185,7 @@ static void join(takt_ctx *ctx, group *of, takt_generator *single, const size_t 
         parts[i] = (takt_together_part){.ids = ids[i] + read[i], .count = lengths[i]};
         members += lengths[i] > 0;
     }
-    of->together.spare = 1000; /* whatever is computed for nothing */
+    of->together.spare = 1000; /* whatever is computed and discarded */
     takt_together_read_parts(&of->together, parts, of->count);
     for (size_t i = 0; i < of->count; i++) {
         takt_generator *g = of->texts[i];

@@ -102,7 +102,7 @@ static void refused(void)
     takt_ctx_destroy(ctx);
 }
 
-/* A file keeps the token, and the text goes on in another generator. */
+/* A file keeps the token, and another generator continues the text. */
 static void saved(void)
 {
     const takt_generator_options options = {.context = 64, .batch = 4, .threads = 1};

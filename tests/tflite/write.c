@@ -128,7 +128,7 @@ static const char mixed[] = "model m(x: f32[batch, 1, 8, 8]) seed=5 {\n"
                             "  return softmax(dense(reduce_mean(h, axes=[2, 3]), 4))\n"
                             "}\n";
 
-/* A file read with its scales and written once more: the same integers, bit for bit. */
+/* A file read with its scales and written again: the same integers, bit for bit. */
 static void twice(const char *name, const char *from)
 {
     takt_model *kept = NULL, *a = NULL, *b = NULL;

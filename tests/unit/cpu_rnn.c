@@ -186,7 +186,7 @@ static void refused(void)
 
 static uint64_t ticks;
 
-/* A millisecond goes by whenever somebody looks. */
+/* The clock advances by a millisecond whenever it is read. */
 static uint64_t clock_of(void *user)
 {
     (void)user;

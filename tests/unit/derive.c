@@ -1,5 +1,5 @@
 /* derive.c - models made from models: parts that give the bits of the whole, one sample that
- * becomes many, and outputs that nobody asked for. */
+ * becomes many, and outputs that were not requested. */
 #include "test.h"
 
 #include <string.h>

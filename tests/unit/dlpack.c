@@ -278,7 +278,7 @@ static void misused(takt_ctx *ctx)
     EXPECT_SAME(d.managed, NULL);
 }
 
-/* Memory of a device is told from the host's everywhere that a view goes in. */
+/* Device memory is distinguished from host memory wherever a view is accepted. */
 static void elsewhere(takt_ctx *ctx)
 {
     static const char text[] = "model m(x: f32[4]) { return relu(x) }\n";

@@ -14,7 +14,7 @@ static int last_id(void)
     return takt_last_error_info(ctx)->id;
 }
 
-/* A size that nobody gave. */
+/* A size that was not given. */
 static int plan_size(void)
 {
     static const char text[] = "model m() { c = rand(constant(u64[], [1]), constant(u64[], [1]), "

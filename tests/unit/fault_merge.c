@@ -31,7 +31,7 @@ static schedule plan = {.mutex = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_CO
 static _Thread_local int self;
 
 /* Who goes on after a point of `self`: as the bits say, then in turns, so that a thread that waits
- * for the other does not wait for ever. */
+ * for the other does not wait forever. */
 static int next(void)
 {
     const int other = !self;
@@ -91,7 +91,7 @@ static void try_schedule(unsigned bits, uint64_t first, uint64_t second)
     plan.is_done[0] = plan.is_done[1] = false;
     for (int i = 0; i < 2; i++)
         if (!EXPECT_EQ(pthread_create(&threads[i], NULL, run, &tasks[i]), 0))
-            exit(1); /* the first would wait for ever */
+            exit(1); /* the first would wait forever */
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     const uint64_t lowest = first < second ? first : second;

@@ -249,7 +249,7 @@ static int mode_of(const char *name)
     return stat(in(name), &about) == 0 ? (int)(about.st_mode & 0777) : -1;
 }
 
-/* What users wrote is for nobody else, also where the file was there and open to all. */
+/* Files that users write stay private, even if the file existed and was open to all. */
 static void keeps_private(void)
 {
     takt_file *f;

@@ -36,7 +36,7 @@ static mode_t mode_of_file(void)
     return stat(path, &about) == 0 ? about.st_mode & 07777 : 0;
 }
 
-/* What nobody else may read is not theirs after it was written again. */
+/* A private file stays private after it is rewritten. */
 static void keeps_permissions(void)
 {
     takt_file *f;

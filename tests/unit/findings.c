@@ -238,7 +238,7 @@ static void busy_machine(void)
         child[i] = fork();
         while (child[i] == 0 && getppid() == parent)
             continue;
-        if (child[i] == 0) /* nobody is left who would stop it */
+        if (child[i] == 0) /* nothing is left that would stop it */
             _exit(1);
     }
     duration_ns = 300000000;

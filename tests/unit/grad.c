@@ -153,7 +153,7 @@ static const char *const loops[] = {
     "  y = loop(constant(i64[], [4]), constant(bool[], [true]), x, w, carried=1,\n"
     "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) { return c, tanh(h * w) })\n"
     "  return y = y * w\n}\n",
-    /* ends by its condition, where going on would divide by zero */
+    /* ends by its condition; continuing would divide by zero */
     "model m(x: f64[3], w: f64[3]) {\n"
     "  y = loop(constant(i64[], [9]), constant(bool[], [true]), x, w, carried=1,\n"
     "    body=graph(i: i64[], c: bool[], h: f64[3], w: f64[3]) {\n"

@@ -173,7 +173,7 @@ static void mistakes(void)
     }
 }
 
-/* Texts of a few bytes that would take for ever, or grow by powers, if they were followed. */
+/* Texts of a few bytes that would take forever, or grow by powers, if they were followed. */
 static void endless(void)
 {
     char text[4096] = "";

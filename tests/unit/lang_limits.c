@@ -104,7 +104,7 @@ static void chains(void)
     expect("model m(x: f32[2]) {\n", "  x = relu(x)\n", 20000, "  return x\n}\n", 0);
 }
 
-/* Layers that call one another without end, and repeats that would take for ever. */
+/* Layers that call one another without end, and repeats that would take forever. */
 static void endless(void)
 {
     expect("layer a(x) { return b(x) }\nlayer b(x) { return a(x) }\nmodel m(x: f32[2]) {\n", "", 0,

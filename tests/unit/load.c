@@ -44,7 +44,7 @@ static void closed_loops(void)
         EXPECT_EQ(load.streams, streams);
         EXPECT_IS(load.qps, >, 0);
         EXPECT_IS(load.timing.stats.median, >, 0);
-        /* Nobody answers faster than all streams together can. */
+        /* No rate exceeds that of all streams together. */
         EXPECT(load.qps <= 1.01e9 * (double)streams / load.timing.stats.min, "%g", load.qps);
         takt_load_free(ctx, &load);
         const takt_scenario_options timed = {.scenario = all[i], .max_ns = 20000000};

@@ -1,6 +1,6 @@
 /* logic.c - what every connective and aggregator means under every semantics, and gradients.
  *
- * The formulas below are those of docs/logic.md, written once more in C.
+ * The formulas below are those of docs/logic.md, written again in C.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* no_object.c - a program that looks at no status goes on with objects that are NULL: it fails from
- * there on, and does not fall. */
+/* no_object.c - a program that ignores every status continues with NULL objects: later calls fail,
+ * and nothing crashes. */
 #include "test.h"
 
 #include <string.h>

@@ -157,7 +157,7 @@ static void forked(void)
         const pid_t child = fork();
         if (child == 0) {
             const takt_allocator a = takt_os_allocator();
-            (void)alarm(20); /* ends a child that waits for ever */
+            (void)alarm(20); /* ends a child that waits forever */
             a.put(a.user, a.get(a.user, 300 << 10, 64), 300 << 10);
             _exit(0);
         }

@@ -56,7 +56,7 @@ static void leaves(void)
     EXPECT(has_all());
 }
 
-/* What somebody limited the thread to stays as it was. */
+/* The thread's own limits stay as they were. */
 static void keeps_limits(void)
 {
     takt_cpu_set two = {{0}}, now;

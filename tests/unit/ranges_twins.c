@@ -43,7 +43,7 @@ static const model_case cases[] = {
 
 static takt_ctx *ctx;
 
-/* A bool and the padding after it, which nobody sets. */
+/* A bool and the padding after it, which is never set. */
 static bool are_bools(uint64_t one, uint64_t other)
 {
     return (one & 255) <= 1 && (one & 255) == (other & 255);

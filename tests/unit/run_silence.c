@@ -253,7 +253,8 @@ static bool close_the_door(void)
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
-/* The system call that thread `id` of this process is in; -1 if it is in none, or nobody tells. */
+/* The system call that thread `id` of this process is in; -1 if it is in none, or if that is
+ * unknown. */
 static long call_of(const char *id)
 {
     char path[300], line[64] = "", *rest = line;

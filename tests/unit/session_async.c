@@ -342,7 +342,7 @@ static void nothing_after(void *user, size_t step)
 
 static int in_child(takt_session *s)
 {
-    alarm(60); /* a wait for a thread that is not there would last for ever */
+    alarm(60); /* waiting for a thread that does not exist would never end */
     if (takt_session_wait(s) != TAKT_ERR_STATE || strstr(takt_last_error(ctx), "fork") == NULL)
         return 1;
     s->watch = NULL;
@@ -353,7 +353,8 @@ static int in_child(takt_session *s)
     return 0;
 }
 
-/* While a run waits inside its first step, the session is nobody else's, not even a child's. */
+/* While a run waits inside its first step, no other thread may use the session, not even a
+ * child. */
 static void refuse_others(void)
 {
     takt_session *s = session_of("n=2", NULL);

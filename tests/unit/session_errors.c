@@ -1,4 +1,4 @@
-/* session_errors.c - sessions of one plan that fail at once: each tells of its own failure. */
+/* session_errors.c - sessions of one plan that fail at once: each reports its own failure. */
 #include "test.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef struct failing {
     int number, wrong;
 } failing;
 
-/* Every session meets an index of its own that is out of range, and tells of that one. */
+/* Every session gets its own index out of range, and reports that one. */
 static void *fail_often(void *arg)
 {
     failing *f = arg;

@@ -148,7 +148,7 @@ static bool one_accident(trap *t, const void *old, const void *new)
     EXPECT(memcmp(state_of(s), status == TAKT_OK ? new : old, bytes) == 0,
            "%s: accident %d at step %zu leaves a torn state", s->plan->graph->name, (int)t->kind,
            t->at);
-    /* The session is as good as before; a cancel that came too late is not for the next run. */
+    /* The session works as before; a cancel that came too late does not end the next run. */
     EXPECT_OK(s->ctx, takt_session_restore_state(s, old));
     if (EXPECT_OK(NULL, takt_session_run(s)))
         EXPECT_EQ(memcmp(state_of(s), new, bytes), 0);

@@ -168,9 +168,9 @@ static void tasks_are_left_out(void)
     end(&f);
 }
 
-/* One long task of each kind of loop: it looks at the clock so often that no more than MOST_FLOPS
- * or MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends where the
- * deadline is. Looks are counted, so that no load of the machine matters. */
+/* One long task of each kind of loop: it readings of the clock so often that no more than
+ * MOST_FLOPS or MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends
+ * where the deadline is. Looks are counted, so that no load of the machine matters. */
 static const char *const tasks[] = {
     "model product(x: f32[700, 700], w: f32[700, 700]) { return x @ w }",
     "model deep(x: f32[96, 20000], w: f32[20000, 96]) { return x @ w }",
@@ -183,7 +183,7 @@ static const char *const tasks[] = {
     "model first(x: f32[4, 3, 120, 120]) { return conv(x, 8, 3) }",
     "model depthwise(x: f32[4, 32, 120, 120]) { return conv(x, 32, 3, groups=32) }",
     ("model attention(q: f32[1, 600, 128], k: f32[1, 600, 128], v: f32[1, 600, 128]) {\n"
-     "  return op.attention(q, k, v, heads=4) }"), /* one text, as clang wants it marked */
+     "  return op.attention(q, k, v, heads=4) }"), /* one text, as clang expects it marked */
     "model map(x: f32[2000000]) { return op.exp(op.sin(x)) }",
     "model soft(x: f32[4000, 500]) { return softmax(x) }",
     "model sums(x: f32[4000, 1000]) { return op.reduce_sum(x, axes=[1]) }",

@@ -167,7 +167,7 @@ static int in_child(int (*body)(void))
                                                                            : -1;
 }
 
-/* One processor: one thread, no pool, and nobody is told anything. */
+/* One processor: one thread, no pool, and nothing is notified. */
 static int on_one_processor(void)
 {
     const int cpu = last_cpu();
@@ -240,7 +240,7 @@ static void idle_sessions(void)
     takt_session_destroy(s);
 }
 
-/* One that is told to look out for longer does, which shows that the test above can fail; it stops
+/* A session that is set to spin longer does so, which shows that the test above can fail; it stops
  * when it is destroyed. */
 static void spinning_sessions(void)
 {
@@ -257,7 +257,7 @@ static void spinning_sessions(void)
 
 /* ---- two sessions on one pool ---- */
 
-/* Somebody holds the pool and never lets go: the other's runs end all the same, with the same
+/* Another thread holds the pool forever: runs of this session end all the same, with the same
  * bits. */
 static void nobody_waits(void)
 {

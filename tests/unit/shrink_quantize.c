@@ -1,5 +1,5 @@
-/* shrink_quantize.c - `takt_model_quantize`: what is taken and why, with a timer that says what it
- * is told to; bad data; memory that runs out. */
+/* shrink_quantize.c - `takt_model_quantize`: what is changed and why, with a timer that returns
+ * given times; bad data; memory that runs out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@ enum { UNITS = 7, MOST = 32 };
 static takt_ctx *ctx;
 static const takt_verdict faster[] = {TAKT_FASTER};
 
-/* Runs twice, because a stream goes on where the last run ended. */
+/* Runs twice, because a stream continues where the last run ended. */
 static size_t run(const takt_model *m, float *y)
 {
     takt_plan *plan = NULL;

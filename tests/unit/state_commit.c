@@ -2,7 +2,7 @@
  *
  * An optimiser's update is one element-wise step in the commit phase, without a copy. Results and
  * states are those of the interpreter, run after run, also where one slot's update reads another
- * slot's old value, where a value is shown, and where it is read once more after it was replaced. A
+ * slot's old value, where a value is shown, and where it is read again after it was replaced. A
  * run that is stopped after any step leaves all states old, or all new.
  */
 #include "test.h"

@@ -125,7 +125,7 @@ static void resumes(void)
     takt_model_destroy(again);
 }
 
-/* A checkpoint with any byte changed is refused, and the trainer goes on. */
+/* A checkpoint with any byte changed is refused, and the trainer can continue. */
 static void damaged(void)
 {
     char path[1100];

@@ -153,7 +153,7 @@ static void curves(const char *text)
     }
 }
 
-/* Gradients that overflow: no weight changes, the scale is halved, and the training goes on. */
+/* Gradients that overflow: no weight changes, the scale is halved, and the training continues. */
 static void scales(void)
 {
     const takt_train_options o = {.optimizer = "sgd", .rate = 0.05, .amp = "f16"};

@@ -262,7 +262,7 @@ static size_t fail_all(bool (*one)(act *, small_training *, const failure *), ac
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
         for (int ever = 0; ever < 2; ever++) {
             if (errors[e] == EINTR && ever == 1)
-                continue; /* it is tried again for ever */
+                continue; /* it is tried again forever */
             bool is_hit = true;
             for (size_t k = 1; is_hit; k++) {
                 small_training_step(t);

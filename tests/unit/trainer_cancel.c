@@ -27,7 +27,7 @@ typedef struct fixture {
     uint64_t now;
 } fixture;
 
-/* A timed step looks at the clock around every step of its plan. */
+/* A timed step readings of the clock around every step of its plan. */
 static uint64_t clock_of(void *user)
 {
     fixture *f = user;

@@ -1,4 +1,4 @@
-/* verify_certificate.c - certificates as files: written, checked, of something else, damaged. */
+/* verify_certificate.c - certificate files: written, checked, for another model, damaged. */
 #include <string.h>
 
 #include <takt/takt.h>

@@ -144,7 +144,7 @@ static void equal(void)
                "%zu findings, %zu unmatched", s.findings, s.unmatched);
 }
 
-/* An error goes on through what follows, but is made once. */
+/* An error propagates through later nodes, but is introduced once. */
 static void carried(void)
 {
     static char a[TEXT], b[TEXT];

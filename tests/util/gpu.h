@@ -20,7 +20,7 @@ typedef struct gpu_settings {
     int fail_result;    /* how */
     bool fail_ever;     /* and all after it do, too: a device that was lost */
     grid_order order;   /* of threads */
-    bool is_late;       /* graphs run when somebody waits */
+    bool is_late;       /* graphs run when a caller waits */
     void *stream;       /* of the caller's: graphs that go there are counted */
     bool is_slow;       /* a step is estimated to take 0.7 ms */
 } gpu_settings;

@@ -25,7 +25,7 @@ typedef struct gpu_state {
     gpu_held *held;
     takt_cu_ctx current, under; /* the stack of contexts: what was current before */
     bool is_lost_in_graph, is_stuck;
-    const void *late[GPU_LATE]; /* graphs that wait for somebody to wait */
+    const void *late[GPU_LATE]; /* graphs that run at the next wait */
     size_t late_count;
     struct {
         takt_cu_function function;

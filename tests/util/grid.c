@@ -126,7 +126,7 @@ static void enter(void)
     group *g = running;
     g->launch->kernel(g->args, &g->current->lane);
     leave(g, ENDED);
-    abort(); /* nobody goes back to a fiber that has ended */
+    abort(); /* a fiber that has ended is never resumed */
 }
 
 void takt_lane_sync(takt_lane *self)

@@ -74,7 +74,7 @@ static void check_zones(takt_inject *inject, takt_inject_block *b)
         blame(inject, "bytes behind a block were overwritten", b);
 }
 
-/* Pages that nobody had before, or NULL if there are no more. */
+/* Pages that were never used before, or NULL if there are no more. */
 static unsigned char *new_pages(takt_inject *inject, size_t bytes)
 {
     if ((inject->kinds & TAKT_INJECT_GUARDED) == 0)
@@ -140,7 +140,7 @@ static void *get(void *user, size_t size, size_t align)
     return b != NULL ? payload(b) : NULL;
 }
 
-/* The oldest of the freed blocks goes back, if nobody wrote to it. */
+/* Releases the oldest freed block, after checking that nothing wrote to it. */
 static void drop_freed(takt_inject *inject)
 {
     takt_inject_block *b = inject->freed_first;

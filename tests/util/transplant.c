@@ -3,8 +3,8 @@
 
 #include "lang/parse.h"
 
-/* Subgraphs are made again, because they share the table of dimensions with the graph around them.
- * Nesting is as deep as somebody wrote a sample. */
+/* Subgraphs are copied, because they share the table of dimensions with the graph around them.
+ * Nesting is only as deep as the samples are. */
 static takt_graph *clone(takt_graph *like, const takt_graph *from)
 {
     takt_graph *to;

@@ -22,7 +22,7 @@ static int complain(void *user, const char *text, size_t length)
     return 0;
 }
 
-/* Inputs that the command line tells of, for models in which shapes depend on them. */
+/* Inputs given on the command line, for models in which shapes depend on them. */
 typedef struct known {
     takt_known_input at[64];
     char names[64][TOOL_NAME];

@@ -25,8 +25,8 @@ static int no_input(const tool_run *r, const char *path)
                             "the model has %zu inputs: which one takes %s?", r->input_count, path);
 }
 
-/* The input that receives the recording. If -1, an error was printed and `*code` is the exit code.
- * */
+/* The input that receives the recording. If -1, an error was printed and `*code` is the exit
+ * code. */
 static int find_input(const tool_run *r, const char **path, int *code)
 {
     char name[TOOL_NAME];

@@ -189,7 +189,7 @@ int tool_to_stdout(void *user, const char *text, size_t length);
 /* A sink for reports, to standard output as its reader can show them; `user` is the tool. */
 int tool_to_screen(void *user, const char *text, size_t length);
 takt_format tool_format_of(const takt_tool *t);
-void tool_print_string(FILE *to, const char *text); /* quoted, as JSON wants it */
+void tool_print_string(FILE *to, const char *text); /* quoted, as JSON expects it */
 /* "error[TAKT1003]: ..." with a hint if there is one; returns TAKT_EXIT_USAGE. */
 int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
     TAKT_PRINTF(4, 5);
@@ -242,7 +242,7 @@ const char *tool_spared(const takt_tool *t);
 /* Whether the files that the command line writes to are neither among those that it reads nor
  * twice the same. False: usage error, printed. */
 bool tool_check_written(const takt_tool *t);
-/* The same for a file and of what has been read by now, for files that others name. */
+/* The same for a file and of what has been read so far, for files that others name. */
 bool tool_spares(const takt_tool *t, const char *path);
 bool tool_spares_reads(const takt_tool *t);
 

@@ -138,7 +138,7 @@ bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
 /* Prepares the model for quantisation-aware training if --qat is given. If false, an error was
  * printed. */
 bool tool_qat_begin(tool_training *g, int *code);
-/* Writes the integer model; the weights are trained by now. */
+/* Writes the integer model; the weights are trained so far. */
 int tool_qat_save(tool_training *g);
 
 /* The loop over epochs; the exit code. */

@@ -47,7 +47,7 @@ static takt_status one(takt_tool *t, const takt_model *model, const takt_data *d
     if (status == TAKT_OK)
         status = takt_model_verify(model, o, tool_format_of(t), drop, NULL, &s);
     const bool is_cut = s.verdict == TAKT_PROOF_UNKNOWN && is_cancelled(o);
-    if (status != TAKT_OK || is_cut) /* a sample that was not finished counts for nothing */
+    if (status != TAKT_OK || is_cut) /* an unfinished sample is not counted */
         return status;
     const bool is_clean = label >= 0 && s.chosen == (size_t)label;
     c->samples++;

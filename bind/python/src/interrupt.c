@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Only the main thread is told of signals, so one of each is enough. */
+/* Only the main thread receives signals, so one of each is enough. */
 static interruptible *volatile current;
 /* The handler that ours replaced, and the one before that: a library that set its own in between
  * may pass the signal on to ours again, which then calls the second. */
@@ -58,7 +58,7 @@ bool interrupts_begin(interruptible *i)
     struct sigaction now;
     i->listens = false;
     if (!is_main_thread() || sigaction(SIGINT, NULL, &now) != 0 || !raises(&now))
-        return false; /* nobody would raise KeyboardInterrupt */
+        return false; /* KeyboardInterrupt would not be raised */
     const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == interrupt;
     if (!is_ours && now.sa_sigaction != before[0].sa_sigaction)
         before[1] = before[0];
@@ -86,7 +86,7 @@ bool interrupts_raise(const interruptible *i)
     return i->listens && PyErr_CheckSignals() < 0;
 }
 
-/* Other threads are told of no signals, and need not wait for the GIL. */
+/* Other threads receive no signals, and need not wait for the GIL. */
 bool interrupts_poll(void)
 {
     if (!is_main_thread())

@@ -67,7 +67,7 @@ typedef struct interruptible {
     struct interruptible *outer; /* in whose callback it runs, or NULL */
 } interruptible;
 
-/* On the main thread, unless nobody would raise KeyboardInterrupt. */
+/* On the main thread, unless KeyboardInterrupt would not be raised. */
 bool interrupts_begin(interruptible *i);
 /* Before the GIL is waited for: a signal in between would cancel the next run. */
 void interrupts_end(interruptible *i);
@@ -127,7 +127,7 @@ PyObject *raise_status(takt_status status, const char *hint, const char *format,
 
 /* ---- views of arrays ---- */
 
-/* A view of somebody's memory, and what keeps that memory alive. */
+/* A view of memory that belongs to another object, and what keeps it alive. */
 typedef struct hold {
     takt_tensor_view view;
     Py_buffer buffer; /* buffer.obj NULL: none */

@@ -5,8 +5,8 @@
 
 /* ---- one run ---- */
 
-/* A run that found sizes went on with another plan: descriptions of the one before are gone, or
- * tell of other sizes. */
+/* A run that found sizes may have switched to another plan: descriptions of the previous one are
+ * gone or out of date. */
 static bool moved(const session_object *o)
 {
     for (size_t i = 0; i < o->out_count; i++)

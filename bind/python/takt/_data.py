@@ -143,7 +143,7 @@ class DataLoader:
                 yield _got(waiting.popleft())
         finally:
             try:
-                while True:  # what nobody will ask for is not begun
+                while True:  # batches that will not be requested are not started
                     jobs.get_nowait()
             except Empty:
                 pass

@@ -223,7 +223,7 @@ class Model:
         return Plan(self._raw.plan(given), self, sizes)
 
     def _take(self, options: dict[str, Any]) -> _takt.Plan:
-        """The plan of a model that nobody else uses: its weights are freed as they are packed."""
+        """The plan of a model without other users: its weights are freed as they are packed."""
         return self._raw.take(options)
 
     # ---- reports ----

@@ -118,7 +118,7 @@ class RunOptions:
                 session.cancel()
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        """Accepted; there are none that change a run."""
+        """Accepted and ignored: none of them changes a run."""
 
 
 class NodeArg:

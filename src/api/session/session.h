@@ -110,7 +110,7 @@ struct takt_session {
     takt_session_range *range; /* NULL: the plan is for one size */
     unsigned char *arena;
     size_t arena_bytes;   /* of one that is the session's own */
-    uint64_t arena_given; /* bytes, if the caller brought it; else 0 */
+    uint64_t arena_given; /* bytes, if the caller provided it; else 0 */
     size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
@@ -142,7 +142,7 @@ struct takt_session {
     bool is_back;                 /* of the next run (takt_execution) */
     bool is_begun;                /* such a run: takt_session_finish waits for it */
     const takt_watch *watch;      /* gets the events of the steps; or NULL */
-    takt_watch reader;            /* gets the ends of runs; `end` NULL: nobody does */
+    takt_watch reader;            /* notified when runs end; `end` NULL: nothing is */
     struct takt_session *checker; /* with checks, for every check_every-th run; or NULL */
     uint64_t check_every, checked_runs;
     void *stream; /* of the caller's: runs are begun, and end later; or NULL */
@@ -178,8 +178,8 @@ TAKT_MUST_USE takt_status takt_session_create_part(takt_plan *plan,
                                                    takt_session **session);
 TAKT_MUST_USE takt_status takt_session_get_part(takt_session *s, const takt_session *of,
                                                 size_t row);
-/* Such a session has other rows from now on: from `to` on instead of `from`. The caller knows that
- * there are as many, and that it does not run. */
+/* Moves such a session to the rows from `to` on instead of `from`. The caller knows that there are
+ * equally many, and that the session does not run. */
 void takt_session_move_part(takt_session *s, size_t from, size_t to);
 void takt_session_put_state(takt_session *s);
 /* Marks the state as in use; false: another run uses it. */

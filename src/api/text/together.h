@@ -30,7 +30,7 @@ typedef struct takt_together {
     size_t width_count, token_room;
     int64_t *tokens, *wanted; /* of a run */
     bool *is_active;
-    size_t spare; /* tokens that may be computed for nothing to save a run */
+    size_t spare; /* tokens that may be computed and discarded to save a run */
 } takt_together;
 
 /* `texts` is borrowed. The first one's store is freed: no text can be added afterwards. */

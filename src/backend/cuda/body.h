@@ -38,7 +38,7 @@ typedef struct takt_cuda_body {
 /* An input or result of a body. */
 typedef struct takt_cuda_port {
     void *host; /* memory of its own, if it is used there, or a loop's number or condition */
-    char *away; /* on the device; NULL: it is not there */
+    char *away; /* on the device; NULL if it is not */
     size_t bytes;
     bool is_host; /* the plan reads or writes it on the host */
 } takt_cuda_port;

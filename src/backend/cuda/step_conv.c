@@ -128,8 +128,8 @@ static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape
     return TAKT_OK;
 }
 
-/* Whether pixels of three channels are brought by fours, the last of which is 0: float by float,
- * finding them took longer than multiplying them. Sums stay one chain. */
+/* Whether pixels of three channels are copied four floats at a time, the last of which is 0:
+ * computing addresses float by float took longer than multiplying. Sums stay one chain. */
 static bool is_by_fours(const takt_conv_shape *s)
 {
     return s->groups == 1 && s->cin == 3 && s->k / s->cin * 4 <= TAKT_CUDA_GEMM_CHUNK &&

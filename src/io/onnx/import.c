@@ -283,7 +283,7 @@ static takt_status read_with(const takt_source *given, const takt_onnx_aliases *
 }
 
 /* Whether an error can come from the new names of dimensions: then the first reading is kept. Other
- * errors are about memory, or weight files that are gone by now. */
+ * errors are about memory, or weight files that are gone so far. */
 static bool is_of_names(takt_status status)
 {
     return status == TAKT_ERR_SHAPE || status == TAKT_ERR_UNSUPPORTED || status == TAKT_ERR_LIMIT;

@@ -160,8 +160,8 @@ TAKT_MUST_USE takt_status takt_scope_add(takt_scope *scope, takt_span name, uint
                                          takt_onnx_value **value);
 /* The value in this scope or an outer one, NULL if there is none; `*owner` is its scope. */
 takt_onnx_value *takt_scope_find(takt_scope *scope, takt_span name, takt_scope **owner);
-/* The same, brought into this scope's room: initializers become constants, and values of outer
- * rooms become captures. NULL with TAKT_OK: no node produces it. */
+/* The same, made visible in this scope: initializers become constants, and values of outer scopes
+ * become captures. NULL with TAKT_OK: no node produces it. */
 TAKT_MUST_USE takt_status takt_scope_use(takt_scope *scope, takt_span name,
                                          takt_onnx_value **value);
 /* An input of `room` that stands for `outer` in the room around it, made if new. */
@@ -229,7 +229,7 @@ TAKT_MUST_USE takt_status takt_import_statistic(takt_import *im, takt_id value, 
 /* check.c: makes a clause of an output that the metadata marks as one. */
 TAKT_MUST_USE takt_status takt_import_check(takt_import *im, takt_graph *g, takt_span output,
                                             takt_id id, bool *is_check);
-/* state.c: state that the metadata tells of; inputs with a first value become slots. */
+/* state.c: state declared in the metadata; inputs with a first value become slots. */
 TAKT_MUST_USE takt_status takt_import_states(takt_scope *scope);
 /* The slot whose next value is the output `name`, or NULL. */
 const char *takt_import_state_of(takt_import *im, takt_span name);

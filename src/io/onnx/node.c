@@ -112,7 +112,7 @@ void takt_onnx_each(takt_onnx_each_fn *visit, void *user)
         visit(user, missing[i].name, NULL, missing[i].why);
 }
 
-/* The message; it need not name the operator once more. */
+/* The message, without the operator, which is named already. */
 static const char *without_op(const takt_pb_node *node, const takt_error *e)
 {
     const size_t begin = node->op.length + 2; /* "Conv: ..." (adapt.c) */

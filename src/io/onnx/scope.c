@@ -135,7 +135,7 @@ static takt_status materialize(takt_scope *owner, takt_onnx_value *v)
     return TAKT_OK;
 }
 
-/* `id` of the room `from`, brought inward to `to`. */
+/* Makes `id` of scope `from` visible in the inner scope `to`. */
 static takt_id bring(takt_room *to, const takt_room *from, takt_id id)
 {
     size_t count = 0;

@@ -129,7 +129,7 @@ takt_id takt_tfl_kept_in(takt_tfl_call *c, size_t i, takt_id id);
 takt_id takt_tfl_kept_out(takt_tfl_call *c, size_t i, takt_id id);
 /* The adapters one by one; NULL after the last. */
 const takt_tflite_op *takt_tfl_adapter(size_t index);
-/* Why an operator is not there, if that is settled; else NULL. */
+/* Why an operator is not supported, if that is decided; else NULL. */
 const char *takt_tfl_missing(const char *name);
 
 #endif

@@ -53,7 +53,7 @@ static bool set_tiles(takt_cuda_rnn *r, const takt_cuda_block_room *has)
 {
     static const uint32_t rows[] = {2 * TAKT_CUDA_RNN_ROWS, TAKT_CUDA_RNN_ROWS, 1};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i] > 1 && r->rows <= rows[i] / 4) /* mostly rows that are not there */
+        if (rows[i] > 1 && r->rows <= rows[i] / 4) /* most of these rows do not exist */
             continue;
         r->row_tile = rows[i];
         const uint64_t of_unit =

@@ -24,8 +24,9 @@ DEVICE void larger_half(float *v, const uint32_t half)
         v[k] = fmaxf(v[k], v[k + half]);
 }
 
-/* An element of the softmax of a row, which a warp has: its elements are x, those beyond its end
- * are not there. `line` is shared, a float a lane. The sum has sixteen lanes, as in rows_f32. */
+/* An element of the softmax of a row, computed by a warp: x are its elements, and those beyond its
+ * end are absent. `line` is shared memory, one float per lane. The sum has sixteen lanes, as in
+ * rows_f32. */
 DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER)
 {
     enum { WIDE = 16 };

@@ -17,7 +17,7 @@
  *
  *   live       a row whose byte is 0 keeps its state, h' = h and c' = c, and its y is +0;
  *              NULL: all are live. gru_reset does not ask
- *   y          h' once more, elsewhere; NULL: nowhere
+ *   y          h' again, elsewhere; NULL: nowhere
  *   keep       what a gradient reads, of every row, live or not: a0(...) to a4(...) as above and,
  * of gru, r[2] + bias[2]; NULL: not kept. gru_reset keeps 0 and 1, gru_update keeps 2 p, bias    n
  * elements each; all NULL where there are none: the operation is left out rounding   every

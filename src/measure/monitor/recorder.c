@@ -88,7 +88,7 @@ static size_t written_bytes(const takt_plan *plan, const takt_step *step)
 {
     takt_roof roof;
     takt_roof_of(plan, step, NULL, &roof);
-    return (size_t)takt_whole(roof.bytes / 2); /* as much is read as is written */
+    return (size_t)takt_whole(roof.bytes / 2); /* half are reads */
 }
 
 static void after(void *user, size_t step)

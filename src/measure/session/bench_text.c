@@ -28,7 +28,7 @@ static const char *precision_of(const takt_bench_row *r)
     return r->config.precision != NULL ? r->config.precision : "f32";
 }
 
-/* Are weights stored otherwise than in f32 anywhere? */
+/* Whether any weights are stored in a type other than f32. */
 static bool has_precisions(const takt_bench *b)
 {
     for (size_t i = 0; i < b->count; i++)

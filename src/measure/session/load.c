@@ -156,7 +156,7 @@ static takt_status run_streams(load_work *w)
     for (; started < w->streams && error == 0; started += error == 0)
         error = w->ctx->threads.start(w->ctx->threads.user, stream_body, &streams[started],
                                       &streams[started].thread);
-    if (error != 0) { /* a barrier that waits for missing threads would wait for ever */
+    if (error != 0) { /* a barrier that waits for missing threads would wait forever */
         atomic_store(&w->status, TAKT_ERR_MEMORY);
         w->streams = started;
     }

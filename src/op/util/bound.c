@@ -204,7 +204,7 @@ void takt_bound_set(takt_bounding *b, size_t k, takt_id lo, takt_id hi, double u
     }
     if (!b->is_real) {
         const bool is_narrow = dtype == TAKT_F16 || dtype == TAKT_BF16;
-        /* Narrow types are computed in f32, then rounded once more. */
+        /* Narrow types are computed in f32, then rounded again. */
         share += is_narrow ? 0.5 * grid.ulp + 1.01 * ulps * 0x1p-23 : ulps * grid.ulp;
         if (ulps > 0 || is_narrow)
             tiny += grid.tiny * (ulps > 1 ? ulps : 1);

@@ -5,7 +5,7 @@
  *     |x w - m_x m_w|  <=  (|m_x| + r_x) r_w + r_x |m_w|
  *
  * summed as the op sums, and rounding adds g of the sum of (|m_x| + r_x)(|m_w| + r_w), with gamma_n
- * for the model's own kernel and once more for the kernel that computes the middle here. Together
+ * for the model's own kernel and again for the kernel that computes the middle here. Together
  *
  *     (r_x + g (|m_x| + r_x)) |m_w|  +  (|m_x| + r_x) r_w (1 + g) ,
  *

@@ -136,7 +136,7 @@ static bool has_marks(takt_dl_machine *m, const takt_dl_step *s, size_t count)
 
 /* ---- pairs ---- */
 
-/* The known pair of a step among those of its bucket, which are sorted; NULL: it is not there. */
+/* The known pair of a step among those of its bucket, which are sorted; NULL if absent. */
 static const uint32_t *find_pair(const takt_dl_machine *m, const takt_dl_step *s)
 {
     const uint32_t *head = find(m, s), *at = m->index[s->index].rows + 2 * (size_t)head[0];

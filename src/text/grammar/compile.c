@@ -1,4 +1,4 @@
-/* compile.c - compiles rules to instructions, and checks that none calls itself for ever. */
+/* compile.c - compiles rules to instructions, and checks that none calls itself forever. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -40,7 +40,7 @@ class Bad:
 
 
 class Liar:
-    """An array that describes memory which is not there."""
+    """An array that describes memory that does not exist."""
 
     def __init__(self, dtype=None, **wrong):
         if dtype is not None:

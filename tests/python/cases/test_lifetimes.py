@@ -44,7 +44,7 @@ class Callbacks(unittest.TestCase):
                 model = takt.loads(MODEL)
                 with self.assertRaises(KeyError):
                     shrink(model, fail)
-                self.assertEqual(len(asked), 1)  # nobody is asked after that
+                self.assertEqual(len(asked), 1)  # no callback is called after that
                 self.assertTrue(shrink(model, lambda layer: False).report)
 
     def test_truth_that_raises(self):

@@ -52,7 +52,7 @@ class Tensors(unittest.TestCase):
         b[0] = 9.0
         self.assertEqual((a.tolist(), b.tolist()), ([1, 2, 3], [9, 3]))
         before = b.array().ptr
-        b[1] = 8.0  # nobody else sees it: no copy
+        b[1] = 8.0  # no other reference: no copy
         self.assertEqual((b.array().ptr, b.tolist()), (before, [9, 8]))
         a[:2] = takt.tensor([5.0, 6.0])
         self.assertEqual(a.tolist(), [5, 6, 3])

@@ -18,7 +18,7 @@ static void interrupt(int signal_number)
     (void)signal_number;
     if (running == NULL) {
         const ssize_t told = write(STDERR_FILENO, words, sizeof words - 1);
-        (void)told; /* there is nobody else to tell */
+        (void)told; /* nothing else reports it */
         _exit(TAKT_EXIT_INTERRUPTED);
     }
     takt_session_cancel(running);

@@ -207,7 +207,7 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    if (c->cin == 0) /* no result, though a kernel may have any size */
+    if (c->cin == 0) /* an empty result, although a kernel may have any size */
         return;
     const float *weights =
         f->is_packed ? takt_view_data(t, &s->in[f->w])

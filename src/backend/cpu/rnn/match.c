@@ -198,7 +198,7 @@ static const takt_type *type_at(const takt_rnn_matcher *x, int number)
                                                        : x->g->inputs[number].id);
 }
 
-/* The types of everything that takes part. */
+/* The types of all values involved. */
 static bool fits(const takt_rnn_matcher *x, const takt_node *scan)
 {
     const takt_rnn_match *m = &x->m;

@@ -334,7 +334,7 @@ static bool goes_on(void *user, size_t step)
     enum {
         EVERY = 16,
         LONG = 1 << 16
-    }; /* iterations between two looks at the clock; of few products */
+    }; /* iterations between two readings of the clock; of few products */
     const call *c = user;
     const takt_execution *x = c->t->execution;
     const size_t units = c->f->m.units, every = c->f->m.batch * units * units < LONG ? EVERY : 1;

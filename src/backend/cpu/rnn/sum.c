@@ -84,7 +84,7 @@ bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate)
     return whole_row(x, id, gate) == x->x;
 }
 
-/* left @ r, or the part of it that `gate` tells. */
+/* left @ r, or the part of it for `gate`. */
 static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
 {
     const takt_node *n = takt_rnn_node(x, whole_row(x, id, gate), &takt_op_matmul);

@@ -17,7 +17,7 @@ typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
     takt_depthwise_i8_fn *run;
-    bool is_packed;                 /* weights are constants, and lie as the kernel wants them */
+    bool is_packed;                 /* weights are constants, and lie as the kernel expects them */
     size_t packed_at;               /* in shared scratch, unless is_packed */
     size_t dot, sum;                /* offsets behind the 16-bit weights */
     size_t rows, at, bias, shifted; /* offsets in a worker's scratch, after the padding */

@@ -94,7 +94,7 @@ static takt_status pack_weights(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-/* NaN with zeros at the end, as kernels want it: they round by adding to the bits. */
+/* NaN with zeros at the end, as kernels expect it: they round by adding to the bits. */
 static void clean(const float *from, float *to, size_t count)
 {
     for (size_t i = 0; i < count; i++)

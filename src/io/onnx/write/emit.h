@@ -155,7 +155,7 @@ void takt_emit_value(takt_emit *e, takt_text *to, uint32_t field, const char *na
 
 /* ---- biases (bias.c) ---- */
 
-/* Finds sums of a convolution or a product of matrices and a vector, if nobody else reads it. */
+/* Finds sums of a vector and a convolution or matrix product that has no other reader. */
 void takt_emit_find_biases(takt_emit *e, takt_emit_frame *f, const unsigned char *live);
 
 /* ---- graphs (graph.c) ---- */

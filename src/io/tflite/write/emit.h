@@ -122,7 +122,7 @@ void takt_tflw_option_f(takt_tflw_op *op, int kind, int id, float value);
 void takt_tflw_option_text(takt_tflw_op *op, int kind, int id, const char *text);
 /* Results of an operator that has several. */
 void takt_tflw_outputs(takt_tflw *w, takt_tflw_op *op, const int32_t *out, size_t count);
-/* The node that takes result `index` of node `id`; TAKT_NONE: nobody reads it. */
+/* The node that takes result `index` of node `id`; TAKT_NONE if it has no reader. */
 takt_id takt_tflw_part(const takt_tflw *w, takt_id id, size_t index);
 /* Moves between tensors of the writer's own; they keep the grid. */
 int32_t takt_tflw_reshaped(takt_tflw *w, int32_t x, const int64_t *dims, int rank, int32_t out);

@@ -25,7 +25,8 @@ static bool is_float(takt_dtype dtype)
     return (TAKT_FLOATS & TAKT_IN(dtype)) != 0;
 }
 
-/* Dilations of 1 are left out, as is the default: some operators of engines do not know them. */
+/* Dilations of 1, the default, are left out: some engines do not know the attribute on every
+ * operator. */
 static bool is_dilated(const takt_attr *dilation)
 {
     for (uint32_t i = 0; i < dilation->count; i++)
