@@ -56,9 +56,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_data_open(takt_ctx *ctx, const char *pat
 /** Accepts NULL. */
 TAKT_API void takt_data_destroy(takt_data *data);
 
-/** Samples. */
+/** Number of samples. */
 TAKT_API uint64_t takt_data_count(const takt_data *data);
-/** Fields of a sample. */
+/** Number of fields of a sample. */
 TAKT_API size_t takt_data_field_count(const takt_data *data);
 /** dims[0] counts the samples. NULL beyond the last. Valid as long as the data set. */
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
@@ -88,7 +88,7 @@ typedef struct takt_augment_key {
  *  rows and columns, a single one is columns. Random draws depend on the key and on rows[i], the
  *  number of the sample, not on its batch. `count` 0: only checks `how`.
  *
- *  @return TAKT_ERR_ARGUMENT for an unknown or impossible number, or another view */
+ *  @return TAKT_ERR_ARGUMENT for an unknown change, an impossible number or an unsuitable view */
 TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *how,
                                                      const takt_augment_key *key,
                                                      const uint64_t *rows, size_t count,
@@ -126,8 +126,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_mix(takt_ctx *ctx, const double *sh
 TAKT_API TAKT_MUST_USE takt_status takt_data_take_soft(const takt_data *data, const char *field,
                                                        const uint64_t *rows, size_t count,
                                                        const takt_tensor_view *to);
-/** SHA-256 of the samples in use and of how they are read, in hexadecimal: whether two data sets
- *  are the same. It covers checksums of the bytes, and does not protect against forgery.
+/** SHA-256 of the samples in use and of how they are read, in hexadecimal, to tell whether two data
+ *  sets are the same. It covers checksums of the bytes, and does not protect against forgery.
  *
  *  @return TAKT_ERR_ARGUMENT without a data set or text, otherwise TAKT_OK */
 TAKT_API TAKT_MUST_USE takt_status takt_data_digest(const takt_data *data,

@@ -72,8 +72,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_relation_load(const takt_model *model, c
                                                       const char *path, takt_tensor_view *view);
 
 /** Whether an array that the caller made may be bound as an input relation. A set of tuples may be
- * in any order, but a run does not look whether its numbers are in their domains: they would only
- * have no names.
+ * in any order, but a run does not check whether its numbers are in their domains: such numbers
+ * merely have no names.
  *
  *  @return TAKT_ERR_FORMAT for a number outside its domain, TAKT_ERR_ARGUMENT for a view that is
  * not its tensor, TAKT_ERR_NOT_FOUND for another relation */

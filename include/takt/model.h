@@ -37,7 +37,7 @@ typedef struct takt_load_options {
     void *complaint_user;
     bool allow_links; /**< external data may be reached through links */
     /** Inputs whose values may be built into the model where a shape depends on them (an ONNX
-     *  Reshape whose shape is an input): the model is then right for these values only. */
+     *  Reshape whose shape is an input): the model is then valid for these values only. */
     const takt_known_input *known;
     size_t known_count;
     /** "batch=1,seq=64": named dimensions of the inputs that become numbers while the model is
@@ -47,7 +47,7 @@ typedef struct takt_load_options {
      *  batch. Such a model is for takt_trainer_create. */
     bool training;
     /** Map the file, and files of weights that are loaded later, instead of reading them: weights
-     *  are used where they lie, as far as they need no other form. For trusted files only: if such
+     *  are used in place unless they need another form. For trusted files only: if such
      *  a file becomes shorter while it is in use, the process is killed. Where files cannot be
      *  mapped they are read. */
     bool map;
@@ -56,7 +56,7 @@ typedef struct takt_load_options {
      *  written as .tflite again, where such layers become integers with the same scales. */
     bool keep_scales;
     /** Bytes that a Boolean relation of a text with rules may take as bits; larger ones become sets
-     *  of tuples. 0: 256 MiB. The words `dense` and `sparse` of the text come first. */
+     *  of tuples. 0: 256 MiB. The words `dense` and `sparse` of the text take precedence. */
     uint64_t dense_limit;
 } takt_load_options;
 
@@ -71,17 +71,17 @@ typedef struct takt_desc {
     const char *dim_names[TAKT_MAX_RANK];
 } takt_desc;
 
-/** Names in option texts ("batch=8,seq=2", "A,B") and in flags may be any UTF-8 text. A name that
- *  holds what the text gives a meaning to stands in backquotes, with the escapes of the language:
+/** Names in option texts ("batch=8,seq=2", "A,B") and in flags may be any UTF-8 text. A name with
+ *  characters that have a meaning there is quoted in backquotes, with the escapes of the language:
  *  "`a,b`=8". Reads the name at `text`, quoted or not, up to the first byte of `ends` or the end of
  *  the text, into `name`, which has room for `size` bytes. Returns the bytes of `text` that it
  *  takes; 0 if there is no name, it has an unknown escape, or it does not fit. */
 TAKT_API size_t takt_name_read(const char *text, const char *ends, char *name, size_t size);
-/** Writes a name so that every option text and flag takes it: as it is, or in backquotes. Returns
- *  the bytes that it needs without the terminator; more than `size` - 1: it was cut. */
+/** Writes a name in the form that option texts and flags accept: unchanged, or in backquotes.
+ *  Returns the bytes that it needs without the terminator; if more than `size` - 1, it was cut. */
 TAKT_API size_t takt_name_write(const char *name, char *to, size_t size);
 
-/** The format is found out from the contents. On failure `*model` is NULL. */
+/** The format is detected from the contents. On failure `*model` is NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load(takt_ctx *ctx, const char *path,
                                                    const takt_load_options *options,
                                                    takt_model **model);
@@ -93,16 +93,15 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_load_memory(takt_ctx *ctx, const c
                                                           const takt_load_options *options,
                                                           takt_model **model);
 /** Parameters by name from a safetensors file, the parts that a `….index.json` lists, or .npz;
- * plans made afterwards use them. Every parameter must be there, with its element type and shape;
- * other names are left out. Everything that does not fit is reported at once.
+ * plans made afterwards use them. Every parameter must be present, with its element type and shape;
+ * other names are ignored. All mismatches are reported at once.
  *
  * The file is read twice: it is checked as a whole, then its values are taken one by one, mostly
  * into the memory of the old ones. A file that does not fit or is damaged changes nothing. If
- * reading fails, memory is short or the file changes after the check, the call fails with some
- * parameters new and the others as they were, each as a whole; the model can be used, and loaded
- * again. */
+ * reading fails, memory runs out or the file changes after the check, the call fails; each
+ * parameter then has either its new or its old value, and the model can be used or loaded again. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_load_weights(takt_model *model, const char *path);
-/** Accepts NULL. Plans and sessions made from the model live on. */
+/** Accepts NULL. Plans and sessions made from the model remain valid. */
 TAKT_API void takt_model_destroy(takt_model *model);
 
 /** The name, valid as long as the model; NULL, and counts of 0, without a model. */
@@ -118,12 +117,12 @@ typedef struct takt_save_options {
     size_t size;
     const char *source;  /**< file that the model came from: its name and SHA-256 are kept */
     const char *command; /**< how it was made, kept as it is */
-    /** The graph as the passes leave it, parameters as constants: those passes that suit every
-     *  engine, so that others run the file as well. */
+    /** Write the optimised graph, with parameters as constants. Only passes that suit every engine
+     *  are applied, so that other engines can run the file. */
     bool optimize;
     const char *sizes; /**< "batch=8,seq=128": numbers for named dimensions; may be NULL */
-    /** "f16" or "bf16": weights of products and tables are written so, in half the bytes; this
-     *  includes `optimize`. NULL or "f32": as they are. */
+    /** "f16" or "bf16": weights of products and tables are written in that type, in half the bytes;
+     *  this implies `optimize`. NULL or "f32": unchanged. */
     const char *precision;
     const char *const *reads; /**< further files that went into it: their SHA-256 are kept, too */
     size_t read_count;
@@ -142,7 +141,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_sized(const takt_model *model, con
                                                     takt_model **sized);
 /** A decoder whose cache is state: every input that an output appends rows to (past_key_values and
  *  present, as exporters write them) becomes a state with room for `room` rows, which runs write
- *  in place, and the output is gone. How many rows are in use follows from the size of another
+ *  in place, and the output is removed. How many rows are in use follows from the size of another
  *  input, such as an attention mask, or is counted in a state of its own.
  *
  *  @return TAKT_ERR_ARGUMENT if the model has no such cache, or for a room below 1: `*grown` is
@@ -150,8 +149,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_sized(const takt_model *model, con
 TAKT_API TAKT_MUST_USE takt_status takt_model_grow(const takt_model *model, int64_t room,
                                                    takt_model **grown);
 /** A model of one sample as a model of any number of them: all inputs and outputs, and states that
- *  depend on inputs, get a leading dimension called `dim`. Every sample has the bits that it has
- *  alone.
+ *  depend on inputs, get a leading dimension called `dim`. Every sample gives the same bits as on
+ *  its own.
  *
  *  @return TAKT_ERR_UNSUPPORTED if an operation mixes samples, TAKT_ERR_ARGUMENT if the name is in
  *  use, TAKT_ERR_SHAPE if a value has no room for another dimension: `*batched` is then NULL */
@@ -160,22 +159,23 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_batch(const takt_model *model, con
 
 /** A model with the outputs "grad.NAME" besides its own: the gradients of the sum of `output`
  * (NULL: the first) with respect to `names` ("x,dense_0.weight": inputs, parameters and states;
- * NULL: every trainable parameter), each of the type of what it belongs to. TAKT_ERR_UNSUPPORTED if
- * an operation on the way has no gradient. Called again on the result it gives second ones. */
+ * NULL: every trainable parameter), each with the type of its value. TAKT_ERR_UNSUPPORTED if an
+ * operation on the way has no gradient. Apply it to the result for second derivatives. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_gradient(const takt_model *model, const char *output,
                                                        const char *names, takt_model **gradient);
 
-/** Writes a model; the format is that of the path's ending.
- *  .onnx: ONNX for any engine; what ONNX has no operator for is written as what it is made of, or,
+/** Writes a model; the path's ending selects the format.
+ *  .onnx: ONNX for any engine; an operation without an ONNX operator is written as its parts, or,
  *  if it is a primitive, as a node of domain "takt". Weights of 2 GiB and more go to `path`.data.
  *  .takt: the model language, weights included.
  *  Anything else: a compiled model (.taktp): graph, weights, first values of states and lineage,
  *  with checksums over every byte.
- *  takt_model_load reads all of them back. What was at `path` stays if this fails. */
+ *  takt_model_load reads all of them back. If this fails, a file that existed at `path` is
+ *  unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, const char *path,
                                                    const takt_save_options *options);
-/** Where a model came from, as a JSON object: of a compiled one what it was made of, of an ONNX one
- *  its opsets, producer and metadata; NULL for texts. */
+/** Where a model came from, as a JSON object: the sources of a compiled model; opsets, producer and
+ *  metadata of an ONNX model; NULL for texts. */
 TAKT_API const char *takt_model_lineage(const takt_model *model);
 
 #ifdef __cplusplus

@@ -32,7 +32,7 @@ typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, tak
 
 /** How far a long job is: `done` of `total` in the part called `what` ("observing", "scaling",
  *  "rounding", "measuring", "scoring"). A job has several parts, and each begins at 0. Called on
- * the thread that called the job. */
+ *  the thread that started the job. */
 typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint64_t total);
 
 /** What takt_model_quantize did. */

@@ -7,10 +7,10 @@
  *
  *  and they are destroyed in the opposite order. Functions that can fail return a takt_status
  *  (status.h); the message is in takt_last_error(ctx), for sessions takt_session_error(session). If
- *  you ignore a failure the object is NULL, and later calls on it fail as well. Arrays in files are
- *  array.h, arrays of other libraries dlpack.h, parameters weights.h, single operations eager.h.
- *  Runs are timed by timing.h. Training is train.h, data.h and eval.h. Relations of models with
- *  rules are logic.h.
+ *  you ignore a failure the object is NULL, and later calls on it fail as well. Further headers:
+ *  array.h (arrays in files), dlpack.h (arrays of other libraries), weights.h (parameters), eager.h
+ *  (single operations), timing.h (times of runs), train.h, data.h and eval.h (training), logic.h
+ *  (relations of models with rules).
  *
  *  Threads: different objects may be used by different threads at once, also objects of one context
  *  and sessions of one plan. One object is used by one thread at a time, but functions that take a
@@ -18,10 +18,10 @@
  *  in use, such as cancels, say so. takt_last_error has the last failure of all threads of a
  *  context; a session keeps its own.
  *
- *  Failures: comments name those of a function. Besides, a NULL that it does not accept is
- *  TAKT_ERR_ARGUMENT, memory that is short TAKT_ERR_MEMORY, and a sink that refuses what is written
- *  TAKT_ERR_IO. What a failed call would have created is NULL, what it was given can still be used
- *  and destroyed. A session's state is as before the run, unless a device lost it
+ *  Failures: comments name those of a function. In addition, functions return TAKT_ERR_ARGUMENT for
+ *  a NULL that they do not accept, TAKT_ERR_MEMORY if memory runs out, and TAKT_ERR_IO if a sink
+ *  refuses what is written. Objects that a failed call would have created are NULL; its arguments
+ *  can still be used and destroyed. A session's state is as before the run, unless a device lost it
  *  (TAKT_E_STATE_LOST); its outputs are undefined.
  *
  *  The functions of these headers are in a library of their own, libtakt-measure, which a program

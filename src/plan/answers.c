@@ -73,7 +73,7 @@ void *takt_planner_get(takt_planner *p, size_t bytes)
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_BLOCK);
         if (a == NULL || a->bytes < bytes)
             return NULL;
-        void *block = (void *)(uintptr_t)a->at; /* of the plan's arena, used by nobody else */
+        void *block = (void *)(uintptr_t)a->at; /* in the plan's arena, not used elsewhere */
         memset(block, 0, bytes);
         return block;
     }
