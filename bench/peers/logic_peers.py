@@ -117,7 +117,7 @@ def compiled(text):
 
 
 def peak():
-    """The program that starts commands; see there why Python does not."""
+    """The program that starts commands; peak.c says why Python does not."""
     path, source = os.path.join(OUT, "peak"), os.path.join(HERE, "peak.c")
     if not os.path.exists(path) or os.path.getmtime(path) <= os.path.getmtime(source):
         subprocess.run(["cc", "-std=gnu17", "-O2", "-o", path, source], check=True)

@@ -19,8 +19,8 @@ static void add_word(takt_text *text, const char *word)
     takt_text_add(text, " %zu:%s", word != NULL ? strlen(word) + 1 : 0, word != NULL ? word : "");
 }
 
-/* Everything that the graph, a constant's bits or a packed form may depend on: options, then, after
- * a bar, sizes. What is packed from the same weights depends on the options alone. */
+/* Everything that the graph, a constant's bits or a packed form may depend on: options, then sizes
+ * after a bar. What is packed from the same weights depends on the options alone. */
 static void write_key(const takt_plan_options *o, const takt_plan_settings *s, const int64_t *first,
                       size_t count, takt_text *text)
 {

@@ -171,7 +171,8 @@ static void copy_text(char *to, const char *from, size_t size)
     memcpy(to, from, end != NULL ? (size_t)(end - from) + 1 : size);
 }
 
-/* Texts only as far as they go: the record is 2 KB, and each new size of a session saves it. */
+/* Copies only the used part of texts: the record is 2 KB, and each new size of a session saves
+ * it. */
 static void copy_error(takt_error *to, const takt_error *from)
 {
     to->status = from->status;

@@ -11,7 +11,7 @@ takt_id takt_io_constant(takt_ctx *ctx, takt_graph *g, const takt_type *type, co
     const size_t count = takt_tensor_count(&t);
     void *data = takt_tensor_data(&t);
     for (size_t k = 0; f != NULL && type->dtype == TAKT_F32 && k < count; k++)
-        ((float *)data)[k] = (float)f[k]; /* most tables are such */
+        ((float *)data)[k] = (float)f[k]; /* as most tables are */
     for (size_t k = type->dtype == TAKT_F32 && f != NULL ? count : 0; k < count; k++) {
         if (i != NULL)
             takt_dtype_put_i(type->dtype, data, k, takt_dtype_wrap(type->dtype, i[k]));

@@ -275,8 +275,8 @@ takt_status takt_dlog_bound(takt_dlog_program *p, takt_dlog_symbols *all)
     if (!is_changed)
         return TAKT_OK;
     count_tuples(p);
-    /* In the order of most programs two rounds are enough, in the reverse one each round follows
-     * one rule; a count that feeds itself never ends. */
+    /* In the order of most programs two rounds are enough; in reverse order each round follows one
+     * rule. A count that feeds itself never ends. */
     const int64_t rounds = least(rules + 1, MOST_FOLLOWED / rules);
     for (int64_t round = 0; is_changed && (round < ROUNDS || round < rounds); round++) {
         is_changed = false;

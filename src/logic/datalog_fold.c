@@ -37,7 +37,7 @@ static bool is_same(const takt_dlog_node *a, const takt_dlog_node *b)
     return true;
 }
 
-/* Whether the atoms of the conjunction are one; that in *atom. */
+/* Whether all atoms of the conjunction are the same one, stored in *atom. */
 static bool is_one(takt_dlog_node *n, takt_dlog_node **atom)
 {
     if (n->kind == TAKT_DLOG_BOTH)
@@ -58,7 +58,7 @@ static bool has_twice(const takt_dlog_node *atom)
     return false;
 }
 
-/* Gives what stands twice the names of the first. */
+/* Gives repeated variables the names of the first. */
 static void name_same(takt_dlog_node *n, takt_dlog_node *atom)
 {
     if (n->kind == TAKT_DLOG_BOTH) {

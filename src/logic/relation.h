@@ -50,7 +50,7 @@ const char *takt_form_name(takt_form form);
 /* The maximum size in bytes of a dense relation, unless the caller or the text says otherwise. */
 #define TAKT_DENSE_LIMIT ((uint64_t)256 << 20)
 
-/* Whether dense rules may compute with the numbers of a domain: each is an i64 then. */
+/* Whether dense rules may compute with the numbers of a domain, which take an i64 each. */
 static inline bool takt_numbers_fit(uint64_t size, uint64_t dense_limit)
 {
     return size <= dense_limit / sizeof(int64_t);

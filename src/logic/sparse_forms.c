@@ -12,7 +12,7 @@ static bool is_large(const takt_program *program, const takt_predicate *p)
     return bits / 8 > (double)program->dense_limit;
 }
 
-/* Whether sets of tuples can have such rules. */
+/* Whether rules of this form can be sets of tuples. */
 static bool is_plain(const takt_formula *f)
 {
     const bool is_term = f->kind == TAKT_LOGIC_VARIABLE || f->kind == TAKT_LOGIC_INTEGER ||

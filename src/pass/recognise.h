@@ -49,10 +49,10 @@ typedef struct takt_heads {
     takt_dim batch, rows, heads, dim;
 } takt_heads;
 
-/* Those of `id`, which is [batch, heads, rows, dim], both first axes perhaps as one, or with the
- * last two of them in the other order. */
+/* The rows of `id`, which is [batch, heads, rows, dim], perhaps with the first two axes merged or
+ * the last two swapped. */
 bool takt_find_heads(const takt_graph *g, takt_id id, bool is_transposed, takt_heads *found);
-/* All that a row has, [batch, rows, heads * dim]. */
+/* The whole row, [batch, rows, heads * dim]. */
 takt_id takt_make_rows(takt_rewrite *r, const takt_heads *h);
 
 typedef struct takt_grouped {

@@ -13,7 +13,7 @@ static takt_id bare(takt_uses u, takt_id id, double *scale)
     return id;
 }
 
-/* A value that only this reshape reads, which leaves its last two axes as they are. */
+/* The operand of a reshape that is its only reader and keeps its last two axes. */
 static takt_id unmoved(takt_uses u, takt_id id)
 {
     const takt_node *n = takt_known_op(u.g, id, &takt_op_reshape);
@@ -74,7 +74,7 @@ static const char *read_scores(takt_uses u, const takt_node *product, takt_atten
     return takt_dim_is_number(q->dim[rank - 1]) ? NULL : "the width of its queries is not a number";
 }
 
-/* The constant that `id` is, perhaps after a cast. */
+/* `id` as a constant, perhaps behind a cast. */
 static const takt_node *table_of(const takt_graph *g, takt_id id)
 {
     const takt_node *n = takt_known_op(g, id, &takt_op_cast);
@@ -111,8 +111,8 @@ static bool is_opposite(const takt_graph *g, takt_id keeps, takt_id hides)
     return true;
 }
 
-/* The scores in scores * kept + hidden * c, as Keras masks them: where c hides a score nothing of
- * it is left in a sum either. TAKT_NONE: this is something else. */
+/* The scores in scores * kept + hidden * c, as Keras masks them: a score that c hides does not
+ * contribute to any sum. TAKT_NONE: this is something else. */
 static takt_id unmasked(takt_uses u, takt_id id, takt_id mask)
 {
     const takt_node *product = takt_known_op(u.g, id, &takt_op_mul);
@@ -233,7 +233,7 @@ static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
     return mask == TAKT_NONE ? windows : takt_add(r->out, mask, windows);
 }
 
-/* Whether all parts come from rows, and a mask is of their samples and heads. */
+/* Whether all parts come from rows, and a mask matches their samples and heads. */
 static bool find_rows(const takt_rewrite *r, const takt_attended *a, takt_heads found[3],
                       int64_t shared[3])
 {

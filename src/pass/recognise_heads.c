@@ -63,7 +63,8 @@ static bool find_alone(const takt_graph *g, takt_id id, bool is_transposed, takt
     return false;
 }
 
-/* The slot of axis 0 that `id` is, by an index or by a slice and a reshape; and of what. */
+/* The slot of axis 0 that `id` is, by an index or by a slice and a reshape, and the value it comes
+ * from. */
 static bool find_slot(const takt_graph *g, takt_id id, takt_id *from, int64_t *slot)
 {
     const takt_node *moved = takt_known_op(g, id, &takt_op_reshape);

@@ -16,7 +16,7 @@ static bool square_of(const takt_graph *g, takt_id id, takt_id *x)
     return n->op == &takt_op_pow && takt_known_scalar(g, n->in[1], &exponent) && exponent == 2;
 }
 
-/* What a mean is over: the last axis, all that belong to a group, or something else. */
+/* The axes of a mean: the last one, all of a group, or others. */
 typedef enum axes_kind { LAST, GROUP, OTHER } axes_kind;
 
 static axes_kind kind_of(const takt_attr *axes, int rank)

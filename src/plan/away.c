@@ -85,7 +85,7 @@ takt_status takt_builder_upload(takt_builder *b, const takt_pack_name *name, uin
     takt_tensor known;
     if (takt_builder_find_pack(b, name, &known)) {
         takt_status status = takt_builder_new_constant(b, &known, buffer);
-        if (status == TAKT_OK) /* it may have been another graph's */
+        if (status == TAKT_OK) /* it may belong to another graph */
             status = takt_packs_keep(packs, name, &known);
         takt_tensor_release(&known);
         if (status == TAKT_OK)

@@ -109,7 +109,7 @@ void takt_basis_list(takt_basis *b, takt_basis **list)
     takt_lock_give(&b->ctx->plans_lock);
 }
 
-/* Whether two keys differ in sizes alone, which are what follows the last bar. */
+/* Whether two keys differ only in sizes, which follow the last bar. */
 static bool same_options(const char *a, const char *b)
 {
     const char *end = a != NULL ? strrchr(a, '|') : NULL;

@@ -14,7 +14,7 @@ struct takt_basis {
     takt_ctx *ctx;
     uint32_t references;          /* under the lock of the context's plan cache, as all up to key */
     takt_basis *next, **previous; /* in its list; previous NULL: in none */
-    takt_basis **list;            /* while it is in one */
+    takt_basis **list;            /* the list that contains it, if any */
     takt_plan *plans;             /* that were made from it, linked by basis_next */
     uint64_t counted;             /* its memory has been counted in this tick (ir/held.h) */
     uint32_t pins;                /* number of users that will read its constants again */
@@ -37,8 +37,8 @@ void takt_basis_release(takt_basis *b); /* accepts NULL */
 
 /* The one with that key, retained, or NULL. */
 takt_basis *takt_basis_find(takt_ctx *ctx, takt_basis **list, const char *key);
-/* What its packs have, or those of others in its list that were made with the same options for
- * other sizes: true and a tensor to be released. */
+/* Looks in its packs, then in those of others in its list that were made with the same options for
+ * other sizes. If true, the tensor must be released. */
 bool takt_basis_find_pack(takt_basis *b, const takt_pack_name *name, takt_tensor *tensor);
 /* Makes it visible to others. */
 void takt_basis_list(takt_basis *b, takt_basis **list);

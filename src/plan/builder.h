@@ -193,7 +193,8 @@ void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_s
 bool takt_step_interprets(const takt_graph *g, const takt_step *step);
 /* The constants that the plan shares with others; NULL: it shares none. */
 takt_packs *takt_builder_packs(const takt_builder *b);
-/* One of those, or of those that plans for other sizes have: true and a tensor to be released. */
+/* Looks in these packs, then in those of plans for other sizes. If true, the tensor must be
+ * released. */
 bool takt_builder_find_pack(const takt_builder *b, const takt_pack_name *name, takt_tensor *tensor);
 /* Shares the constants that steps read. */
 TAKT_MUST_USE takt_status takt_builder_keep(takt_builder *b);

@@ -151,7 +151,7 @@ static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *u
     const takt_id root = b->root[name->node];
     if (takt_builder_find_pack(b, name, &packed)) {
         takt_status status = takt_builder_new_constant(b, &packed, buffer);
-        if (status == TAKT_OK) /* it may have been another graph's */
+        if (status == TAKT_OK) /* it may belong to another graph */
             status = takt_packs_keep(takt_builder_packs(b), name, &packed);
         takt_tensor_release(&packed);
         if (status == TAKT_OK)

@@ -23,11 +23,11 @@ struct takt_packs {
     unsigned char *is_sized; /* per node */
     entry **first;           /* per node */
     takt_sign *signs;        /* per node */
-    takt_id *table;          /* nodes that have one, by it: open addressing, TAKT_NONE is free */
+    takt_id *table;          /* nodes by sign: open addressing, TAKT_NONE is free */
     size_t table_size;       /* a power of two */
 };
 
-/* Where the node is in the table, or would be. */
+/* The node's place in the table, used or free. */
 static size_t slot_of(const takt_packs *p, takt_sign sign)
 {
     size_t at = sign.a & (p->table_size - 1);
@@ -36,7 +36,7 @@ static size_t slot_of(const takt_packs *p, takt_sign sign)
     return at;
 }
 
-/* Equal nodes of one graph are one node, so the first of several with a sign will do. */
+/* Equal nodes of one graph are merged, so the first of several with a sign is right. */
 static takt_status sign_all(takt_packs *p, const takt_graph *g)
 {
     void *signs, *table;

@@ -10,7 +10,7 @@ static takt_sign mix(takt_sign s, uint64_t word)
     return (takt_sign){takt_hash_word(s.a, word), takt_hash_word(s.b, word)};
 }
 
-/* Nodes that are different each time, have subgraphs, or read something from outside. */
+/* Nodes that differ each time, have subgraphs, or read something from outside. */
 static bool is_own(const takt_node *n)
 {
     return (n->op->traits & (TAKT_UNIQUE | TAKT_CONTROL)) != 0 ||

@@ -45,7 +45,7 @@ static bool is_steady(takt_twins *t, const takt_builder *b, size_t index)
     return twin->is_steady;
 }
 
-/* Where the values of both begin in their buffers. */
+/* Where the values of both steps begin in their buffers. */
 static bool same_places(const takt_twins *t, const takt_builder *b, size_t index, size_t leader)
 {
     const takt_answer *x = &t->answers->list[takt_twins_first_answer(t, index)];
@@ -57,7 +57,7 @@ static bool same_places(const takt_twins *t, const takt_builder *b, size_t index
     return true;
 }
 
-/* Steps share their work by whether those before them shared what they read. */
+/* How steps divide their work depends on whether earlier steps divided what they read. */
 static bool same_sources(const takt_twins *t, const takt_step *steps, const takt_twin *twin)
 {
     for (uint32_t i = twin->source; i < twin[1].source; i++) {

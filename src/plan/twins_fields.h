@@ -18,7 +18,7 @@ typedef struct takt_twin_word {
     uint32_t own, leaders;
 } takt_twin_word;
 
-/* Steps shortly before a step and before its leader that write what both read; -1: none does. */
+/* Steps shortly before a step and before its leader that write what both read; -1: none. */
 typedef struct takt_twin_source {
     int32_t own, leaders;
 } takt_twin_source;
@@ -30,8 +30,8 @@ typedef struct takt_twin {
     uint32_t piece, word, source;    /* the first of each; they end where the next begin */
     const unsigned char *low, *high; /* where blocks and views lie */
     uint32_t inner;                  /* pointers to there */
-    uint64_t checked;                /* the turn in which is_steady was found out */
-    bool is_steady;                  /* the pointers are those that were found */
+    uint64_t checked;                /* the round in which is_steady was set */
+    bool is_steady;                  /* the pointers are still those that were found */
 } takt_twin;
 
 struct takt_twins {
@@ -42,7 +42,8 @@ struct takt_twins {
     takt_twin_word *words;
     takt_twin_source *sources;
     size_t piece_count, piece_room, word_count, word_room, source_count, source_room;
-    uint64_t *signs, *next; /* per node: equal if steps see no difference; of one level less */
+    uint64_t *signs,
+        *next; /* per node: equal if steps cannot distinguish them; `next`: one level less */
     const size_t *after;
     size_t found;
     uint64_t turn;

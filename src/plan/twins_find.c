@@ -40,13 +40,13 @@ takt_twins *takt_twins_create(takt_builder *b, const takt_answers *answers)
 
 /* ---- two steps ---- */
 
-/* Numbers of one step and those that stand for them in the other: of nodes, or of buffers. */
+/* Numbers of one step and their counterparts in the other: of nodes, or of buffers. */
 typedef struct pairs {
     uint32_t one[PAIRS], other[PAIRS];
     size_t count;
 } pairs;
 
-/* False: one of them belongs to another number already, or there are too many. */
+/* False: one of them already has another counterpart, or there are too many. */
 static bool pair(pairs *p, uint32_t one, uint32_t other)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -243,7 +243,7 @@ static bool add_word(couple *c, const unsigned char *from, unsigned char *to)
     return true;
 }
 
-/* `own`: where a word is the step's own whatever it is, or SIZE_MAX. */
+/* `own`: the place of a word that always belongs to the step, or SIZE_MAX. */
 static bool add_piece(couple *c, const void *from, void *to, size_t bytes, size_t own)
 {
     takt_twins *t = c->t;
@@ -260,7 +260,7 @@ static bool add_piece(couple *c, const void *from, void *to, size_t bytes, size_
         const bool is_same = memcmp(x + i, y + i, 4) == 0;
         if (is_same && !is_own && is_inside(&t->list[c->leader], word) &&
             memcmp(x + i / 8 * 8, y + i / 8 * 8, 8) == 0)
-            return false; /* an address of the leader's in the other */
+            return false; /* the other step points into the leader's memory */
         if ((!is_same || is_own) &&
             (!(is_own || is_explained(c, x, y, i)) || !add_word(c, x + i, y + i)))
             return false;

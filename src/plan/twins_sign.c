@@ -18,7 +18,7 @@ static uint64_t sign_of(const takt_builder *b, const takt_graph *named, takt_id 
         h = takt_hash_word(h, (uint64_t)n->type[k].dtype);
         h = takt_hash_bytes(h, n->type[k].dim, (size_t)n->type[k].rank * sizeof *n->type[k].dim);
     }
-    h = takt_hash_word(h, b->uses[id] > 1); /* one reader or more is all that steps ask */
+    h = takt_hash_word(h, b->uses[id] > 1); /* steps only distinguish one reader from several */
     h = takt_hash_word(h, (uint64_t)b->is_constant[id] | (uint64_t)(root == id) << 1 |
                               (uint64_t)b->is_alias[id] << 2 |
                               (uint64_t)(b->output_of[root] != UINT32_MAX) << 3 |
@@ -34,7 +34,7 @@ static uint64_t outside_of(const takt_builder *b, const takt_graph *named, takt_
     return takt_hash_bytes(h, type->dim, (size_t)type->rank * sizeof *type->dim);
 }
 
-/* Steps look at their inputs, what those are made by, and the types of what they are made of. */
+/* Steps inspect their inputs, the operations that make those, and the types of their operands. */
 void takt_twins_sign(takt_twins *t, const takt_builder *b, const takt_graph *named)
 {
     for (size_t i = 0; i < named->count; i++) {

@@ -1,4 +1,4 @@
-/* awq.c - weights that large inputs meet, scaled up before they are rounded. */
+/* awq.c - scales up weights that multiply large inputs before they are rounded. */
 #include "shrink/awq.h"
 
 #include <math.h>
@@ -7,13 +7,13 @@
 
 enum {
     STEPS = 20, /* of alpha, from 0 to 1 */
-    ROWS = 128, /* of a layer that are tried: work grows with each by inner * inner */
+    ROWS = 128, /* rows of a layer that are tried: each costs inner * inner operations */
 };
 
 typedef struct work {
     takt_rescale scales;
     const takt_awq_request *request;
-    bool *wanted;     /* per layer: it is rounded, and reads a value */
+    bool *wanted;     /* per layer: whether it is rounded and reads a value */
     double **moments; /* per layer that is wanted: sums of x' x */
 } work;
 
@@ -86,7 +86,7 @@ static void sizes_of(const work *w, size_t value, double *size)
     }
 }
 
-/* Powers of the sizes, centred so that the largest and the least are as far from 1. */
+/* Powers of the sizes, centred so that the largest and the smallest are equally far from 1. */
 static void powers(const double *size, int64_t channels, double alpha, double *by)
 {
     double least = INFINITY, most = 0;

@@ -1,4 +1,4 @@
-/* awq.h - weights that large inputs meet, scaled up before they are rounded. */
+/* awq.h - scales up weights that multiply large inputs before they are rounded. */
 #ifndef TAKT_SHRINK_AWQ_H
 #define TAKT_SHRINK_AWQ_H
 

@@ -21,7 +21,7 @@ typedef struct takt_group_axis {
     uint32_t count;
 } takt_group_axis;
 
-/* The body of a scan. Its nodes have numbers behind those of the graph. */
+/* The body of a scan. Its nodes are numbered after those of the graph. */
 typedef struct takt_group_body {
     takt_id scan;
     const takt_graph *graph;
@@ -96,7 +96,7 @@ void takt_groups_relate(takt_groups *g, takt_id id, bool is_last);
 void takt_groups_scan(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
 void takt_groups_get(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
 void takt_groups_slice(takt_groups *g, const takt_node *n, takt_id id, bool is_last);
-/* Keeps all that the node reads and gives. */
+/* Marks all inputs and results of the node as kept. */
 void takt_groups_block_node(takt_groups *g, const takt_node *n, takt_id id);
 
 #endif

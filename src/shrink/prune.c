@@ -45,7 +45,7 @@ static const char *label_of(const takt_node *n)
     return n->origin != NULL && n->origin->name != NULL ? n->origin->name : takt_node_label(n);
 }
 
-/* The group whose axes this one is among; reached from a layer before it, or from itself. */
+/* The group that owns these axes; reached from a layer before it, or from itself. */
 static const takt_prune_group *start_of(const takt_pruning *p, size_t starts, takt_axis_ref at)
 {
     const size_t entry = p->sets.index[p->sets.offsets[at.node] + (size_t)at.axis];
@@ -55,7 +55,7 @@ static const takt_prune_group *start_of(const takt_pruning *p, size_t starts, ta
     return NULL;
 }
 
-/* Every set belongs to the first layer that gives it. */
+/* Every set belongs to the first layer that produces it. */
 static void share_sets(takt_pruning *p, takt_prune_group *shared)
 {
     const takt_graph *g = p->model->graph;

@@ -7,8 +7,8 @@
 #include "api/model.h"
 #include "shrink/groups.h"
 
-/* Sets of channels that a layer gives first. Layers that meet in a concatenation share axes, but
- * each has its own sets. */
+/* Sets of channels that a layer is the first to produce. Layers that are concatenated share axes,
+ * but each has its own sets. */
 typedef struct takt_prune_group {
     const char *name;   /* of that layer */
     size_t axis, axes;  /* of the list of groups.h, where its sets are: the first, and how many */

@@ -137,7 +137,7 @@ static takt_status share(takt_pruning *p, size_t *wanted)
 /* ---- which of them ---- */
 
 /* An axis must keep an element: one branch of a concatenation, or one part of a slice, could lose
- * all while the group keeps most. */
+ * all of its channels while the group keeps most. */
 static bool is_last_of_an_axis(takt_pruning *p, const takt_prune_group *group, uint32_t set)
 {
     for (size_t k = 0; k < group->axes; k++) {

@@ -28,7 +28,7 @@ static bool is_norm(const takt_graph *g, takt_id id, int64_t channels)
     return n->in_count > 1;
 }
 
-/* The layer that gives the value, + 1, if its channels may be divided; 0: none. */
+/* The layer that produces the value, + 1, if its channels may be divided; 0: none. */
 static size_t giver(const takt_shrink_layers *l, takt_id id)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -56,7 +56,7 @@ static bool may_read(const takt_rescale *r, const takt_shrink_layer *l, size_t f
     return l->groups == 1 && axis == a->y_axis && takt_type_of(g, l->x)->dim[axis] == a->rows;
 }
 
-/* All that read the value are layers that may. */
+/* Whether all readers of the value are layers that can be scaled. */
 static bool is_alone(const takt_rescale *r, takt_id id, size_t from)
 {
     uint32_t readers = 0;
@@ -143,7 +143,7 @@ static takt_id divided_norm(work *w, takt_id from, const takt_rescale_value *v)
     return takt_shrink_constant(w->c.out, n->type, w->room);
 }
 
-/* One for each channel, even if the file has one for all. */
+/* One number for each channel, even if the file has one for all. */
 static takt_id divided_bias(work *w, const takt_shrink_layer *l, const takt_rescale_value *v)
 {
     const int after = takt_type_of(w->c.in, l->product)->rank - 1 - l->y_axis;

@@ -235,8 +235,8 @@ static takt_status improve(takt_hunt *h, takt_job *root)
     return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
 }
 
-/* Slopes of the rows of a case alone, with the bounds that the box has: a few passes, where those
- * of all nodes take more time than the bounds themselves. */
+/* Slopes for the rows of one case only, with the bounds of the box: a few passes, where slopes of
+ * all nodes would take longer than the bounds themselves. */
 static takt_status try_cases(takt_hunt *h, takt_job *root)
 {
     takt_status status = takt_hunt_relus(h);

@@ -285,7 +285,7 @@ static void chosen(takt_ctx *ctx)
     takt_together_read_parts(&of.together, parts, 6);
     for (size_t i = 0; i < MOST; i++)
         EXPECT(parts[i].is_done == (i > 5) && of.texts[i]->position == (i > 5 ? 4 : 0));
-    /* It has nothing to read: the others wait. */
+    /* It has nothing to read, so the others wait. */
     parts[6] = (takt_together_part){.count = 0};
     parts[7].is_done = false;
     takt_together_read_parts(&of.together, parts, 6);

@@ -43,7 +43,7 @@ def made():
 
 
 def inputs_of(data, positive):
-    """As converted.c fills them."""
+    """The inputs that converted.c uses."""
     state, inputs = 7, []
     for detail in reference.Interpreter(model_content=data).get_input_details():
         count, dtype = int(np.prod(detail["shape"])), np.dtype(detail["dtype"])

@@ -4,7 +4,7 @@
 
 #include "util/conv_case.h"
 
-/* Groups of few channels: of each number of them, k of a chunk and of more, tails and ends. */
+/* Groups of few channels: each number of them, k of one chunk and of more, tails and ends. */
 static void few_channels(void)
 {
     static const conv_case cases[] = {

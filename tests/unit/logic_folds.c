@@ -31,7 +31,7 @@ static void says(const char *text, const char *part)
 }
 
 #define E ".decl e(a: number, b: number) .decl f(a: number) .decl n(c: number)\ne(1, 2). e(3, 2). "
-/* As Soufflé counts: it leaves an atom out that is there already, and then each _ counts. */
+/* As Soufflé counts: it drops a repeated atom, and then each _ counts. */
 static void repeated(void)
 {
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));

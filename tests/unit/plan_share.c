@@ -131,7 +131,7 @@ static void one_and_more_share(void)
     takt_model_destroy(m);
 }
 
-/* Other options may pack the same bytes in another way: those are apart. */
+/* Other options may pack the same bytes in another way: such packs are separate. */
 static void options_stay_apart(void)
 {
     takt_model *m = load(0);

@@ -1,4 +1,4 @@
-/* shrink_awq.c - weights that large inputs meet, scaled up before they are rounded. */
+/* shrink_awq.c - scales up weights that multiply large inputs before they are rounded. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static const struct {
      64},
 };
 
-/* The layer that makes the channels stays: its error would hide the gain. */
+/* The layer that computes the channels is not rounded: its error would hide the gain. */
 static bool is_first(void *user, const char *layer)
 {
     char *first = user;

@@ -7,7 +7,7 @@
 static const char exits[] = "exit: 0 ok, 1 failed, 2 usage, 3 slower than --fail-on allows,\n"
                             "4 limit or deadline not met, 5 too noisy to tell, 130 interrupted";
 
-/* Text is read well up to here, and pipes have no width of their own. */
+/* A comfortable line width, also used for pipes, which have none. */
 enum { WIDEST = 100, IN_PIPES = 80 };
 
 static size_t page_width(void)
@@ -29,7 +29,7 @@ static void summary(const char *text, size_t indent)
     prose((span){text, strlen(text)}, indent);
 }
 
-/* Paragraphs, with an empty line between them. Where their own lines end does not matter. */
+/* Paragraphs separated by empty lines. Line ends inside them do not matter. */
 static void paragraphs(const char *text)
 {
     for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
@@ -39,7 +39,7 @@ static void paragraphs(const char *text)
     summary(text, 0);
 }
 
-/* Bytes up to the next blank that a shell takes for one. */
+/* Bytes up to the next blank that a shell treats as one. */
 static size_t argument_length(const char *text)
 {
     bool is_quoted = false;
@@ -49,7 +49,7 @@ static size_t argument_length(const char *text)
     return i;
 }
 
-/* A command to copy: lines that go on end in a backslash. */
+/* A command to copy: continued lines end in a backslash. */
 static void example(const char *text)
 {
     const size_t room = page_width();

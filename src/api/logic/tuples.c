@@ -50,7 +50,7 @@ takt_status takt_relation_check(const takt_model *model, const char *relation,
         return TAKT_OK;
     const uint32_t *at = view->data;
     for (int64_t row = 0; row < view->dims[0]; row++, at += r->arity) {
-        bool is_none = true; /* rows that hold no tuple are all ones */
+        bool is_none = true; /* empty rows are all ones */
         for (int i = 0; i < r->arity; i++)
             is_none = is_none && at[i] == UINT32_MAX;
         for (int i = 0; i < r->arity && !is_none; i++)

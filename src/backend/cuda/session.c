@@ -120,10 +120,10 @@ static takt_status get_memory(takt_cuda_part *p)
     return takt_cuda_check(p->cuda, error, d->stream_wait(p->stream), "fill");
 }
 
-/* A kernel that begins while the one before it ends finds most multiprocessors in use, and as many
- * of its blocks as fit would go to each of the few that are free: 392 tiles took as long as 528,
- * four on each, and left a quarter of the device idle. If the grid is small, a block asks for so
- * much shared memory that no more of them fit than there are for each multiprocessor. */
+/* A kernel that begins while its predecessor ends finds most multiprocessors busy, and its blocks
+ * would crowd onto the few that are free: 392 tiles took as long as 528, four on each, and left a
+ * quarter of the device idle. For a small grid, a block therefore requests so much shared memory
+ * that a multiprocessor holds no more blocks than its share. */
 static void keep_apart(const takt_cuda *c, takt_cuda_launch *l)
 {
     enum { MANY = 3, OWN = 1024 /* bytes that the device adds to a block's */ };

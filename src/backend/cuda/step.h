@@ -82,8 +82,8 @@ TAKT_MUST_USE takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns,
 /* The group's nodes from `first` on as an element-wise launch over step->out[0], which holds the
  * value before them; the step's output. */
 TAKT_MUST_USE takt_status takt_cuda_map_after(takt_planner *p, size_t first, takt_cuda_launch *l);
-/* The step of a product with all that follows; the inputs are there. If there are `fours`, they
- * become A first. */
+/* The step of a product with all that follows it; its inputs are on the device. If there are
+ * `fours`, they become A first. */
 TAKT_MUST_USE takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g,
                                                  uint32_t batches, size_t columns,
                                                  const takt_cuda_fours *fours);
@@ -93,7 +93,7 @@ TAKT_MUST_USE takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm
 typedef struct takt_cuda_matrices {
     size_t count, k, n, each; /* each: elements from one to the next, as they are stored */
     size_t row, col;          /* and between rows and columns of one */
-    size_t part; /* 0, or a divisor of k: after that many lines there is one of -0, whose product
+    size_t part; /* 0, or a divisor of k: after every `part` lines there is one of -0, whose product
                     with 0 changes no sum */
 } takt_cuda_matrices;
 

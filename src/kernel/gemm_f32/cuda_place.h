@@ -48,7 +48,7 @@ DEVICE void add_exchanged(float *sum, quad q)
 
 /* ---- where a block is ---- */
 
-/* Will be read later: its line comes to the device's cache. */
+/* Prefetches a line that is read later into the device's cache. */
 DEVICE void bring_near(const void *global)
 {
 #ifdef __CUDACC__
@@ -64,8 +64,8 @@ typedef struct place {
     uint32_t lane;     /* the thread that loads */
 } place;
 
-/* Floats from where rows of A or C would lie to where they are: 0, or those of a block's own room.
- */
+/* Offset in floats from where rows of A or C would lie to where they are: 0, or into a block's own
+ * scratch. */
 typedef struct shifted {
     int64_t a, c;
 } shifted;

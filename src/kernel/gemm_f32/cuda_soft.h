@@ -1,4 +1,4 @@
-/* cuda_soft.h - how products of few rows or columns end: by columns, and with a softmax. */
+/* cuda_soft.h - epilogues of products of few rows or columns: by columns, and with a softmax. */
 #ifndef TAKT_KERNEL_GEMM_F32_CUDA_SOFT_H
 #define TAKT_KERNEL_GEMM_F32_CUDA_SOFT_H
 
@@ -6,7 +6,7 @@
 
 enum { COLS = TAKT_CUDA_GEMM_FEW_COLS };
 
-/* What rows of a column share; `bias` is its place. */
+/* Values that the rows of a column share; `bias` is its index. */
 DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
 {
     channel_end c;
@@ -16,7 +16,7 @@ DEVICE channel_end column_end(const takt_cuda_epilogue *e, uint64_t bias)
     return c;
 }
 
-/* The larger ones of two halves; NaN never is. */
+/* The element-wise maximum of two halves; NaN never wins. */
 DEVICE void larger_half(float *v, const uint32_t half)
 {
     UNROLL

@@ -33,7 +33,7 @@ DEVICE quad scaled(quad q, float scale)
     return q;
 }
 
-/* The thread's quads of a row, scaled, to shared memory; the largest. */
+/* Stores the thread's quads of a row, scaled, to shared memory; returns the largest. */
 DEVICE float bring_row(const float *row, uint32_t keys, float scale, float *x, uint32_t l)
 {
     float most = -INFINITY;
@@ -66,7 +66,7 @@ DEVICE float largest_of(const float *part)
     return most;
 }
 
-/* Scores of the first `rows` rows of a panel become weights; a warp has a row. */
+/* Turns scores of the first `rows` rows of a panel into weights; one warp per row. */
 DEVICE void weigh_panel(const takt_cuda_attend_long *w, float *scores, uint32_t rows,
                         float *shared SELF_PARAMETER)
 {

@@ -4,7 +4,7 @@
  */
 #include "kernel/gemm_f32/cuda_soft.h"
 
-/* One row: eight columns a block, so that many multiprocessors load B. */
+/* One row: eight columns per block, so that many multiprocessors load B. */
 #define BM 1
 #define BN 8
 #define TM 1

@@ -55,7 +55,7 @@ PAIR(IQ2_S)
 PAIR(IQ3_XXS)
 PAIR(IQ3_S)
 
-/* One of the two: a panel's block, or two columns after the other. */
+/* A panel's block, or two columns one after the other. */
 typedef struct mm_kind {
     void (*spread)(const uint8_t *p, mm_block *to);
     void (*pair)(const uint8_t *const b[2], size_t pair, mm_block *to);
@@ -93,7 +93,7 @@ static void one_block(const mm_walk *o, size_t b, mm_block *to)
     const size_t bytes = o->bytes / TAKT_GGML_PANEL;
     if (o->columns < TAKT_GGML_PANEL)
         memset(to, 0, sizeof *to);
-    for (size_t i = 0; i < o->columns; i += 2) { /* the last one may be twice there */
+    for (size_t i = 0; i < o->columns; i += 2) { /* the last one may be repeated */
         const size_t next = i + 1 < o->columns ? i + 1 : i;
         const uint8_t *const at[2] = {o->panel + (i * o->a.blocks + b) * bytes,
                                       o->panel + (next * o->a.blocks + b) * bytes};

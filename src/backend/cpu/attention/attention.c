@@ -77,7 +77,7 @@ static void add_mask(const takt_attention_head *h, size_t query, size_t limit, f
     f->add(row, (const void *[]){row, mask}, is_scalar, limit, NULL);
 }
 
-/* The masks of all of them, which follow each other as the scores do, or are added one by one. */
+/* The masks of all scores, stored in the same order, or added one by one. */
 static void add_masks(const takt_attention_head *h, size_t first, size_t count)
 {
     const takt_attention *f = h->f;
@@ -90,7 +90,7 @@ static void add_masks(const takt_attention_head *h, size_t first, size_t count)
             add_mask(h, first + i, h->keys, h->scores + i * h->keys);
 }
 
-/* All keys of all queries from `first` on, which follow each other. */
+/* All keys for the queries from `first` on. */
 static void weigh_all(const takt_attention_head *h, size_t first, size_t count)
 {
     const takt_attention *f = h->f;

@@ -13,8 +13,8 @@
 #include "backend/cpu/conv/run.h"
 
 enum {
-    COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
-    LINES_BYTES = 128 << 10, /* of what one line of outputs reads, at most */
+    COPIED_BYTES = 24 << 10, /* bytes of copied lines that stay in L1 with a panel of weights */
+    LINES_BYTES = 128 << 10, /* most bytes that one line of outputs may read */
     COLUMNS_MIN = 6,         /* outputs of a line: enough sums to hide latency */
     EACH = 4                 /* parts for a thread, at least */
 };
@@ -32,7 +32,7 @@ typedef struct facts {
 
 static const takt_panels panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
 
-/* Positions of an axis that outputs read. */
+/* Number of positions of an axis that outputs read. */
 static size_t extent(const takt_conv_shape *s, int axis, size_t outputs)
 {
     return (outputs - 1) * s->stride[axis] + (s->kernel[axis] - 1) * s->dilation[axis] + 1;
@@ -66,7 +66,7 @@ copy_all(const float *from, size_t step, size_t count, float *to, const size_t c
         memcpy(to + i * channels, from + i * step, channels * sizeof *to);
 }
 
-/* Sizes that are known cost a load and a store. */
+/* A known size compiles to one load and one store. */
 static void copy_positions(const float *from, size_t step, size_t count, float *to, size_t channels)
 {
     switch (channels) {
@@ -199,7 +199,7 @@ static void set_lines(takt_planner *p, facts *f, size_t lines)
     p->step->task_count = takt_cpu_tasks(p, flops(s), 0, parts);
 }
 
-/* As many lines as stay near, in blocks of equal size, and enough blocks for all threads. */
+/* As many lines as fit in cache, in blocks of equal size, and enough blocks for all threads. */
 static size_t most_lines(const takt_planner *p, const facts *f)
 {
     const takt_conv_shape *s = &f->shape;

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/conv/finish.h"
 
-/* The sums of a chunk of k after the other, and what follows them with the last. */
+/* Adds one chunk of k after the other; the last one also applies what follows the sums. */
 static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
 {
     for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {

@@ -71,14 +71,15 @@ static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], 
 
 enum { LINES = 16 };
 
-/* What outputs of a row read, piece by piece: rows of x or, where taps lie apart, one tap each. */
+/* The inputs of a row of outputs, piece by piece: rows of x or, where taps lie apart, one tap
+ * each. */
 typedef struct pieces {
     const float *from[LINES]; /* rows; NULL: padding */
     size_t skip[LINES];       /* floats of a row before the piece of its first output */
     size_t count, run;        /* floats of a piece */
 } pieces;
 
-/* False if there are too many, or their channels do not follow each other in memory. */
+/* False if there are too many, or their channels are not adjacent in memory. */
 static bool find_pieces(const takt_conv_shape *s, const float *x, const size_t at[3], pieces *p)
 {
     const size_t across = s->dilation[2] > 1 ? s->kernel[2] : 1;

@@ -14,7 +14,7 @@ typedef struct part {
     int64_t row, rows, column, columns, n;
 } part;
 
-/* The cosine of that many of n parts of a turn, or its sine times `sign`. */
+/* The cosine of 2 pi * turns / n, or its sine times `sign`. */
 static double wave(int64_t turns, int64_t n, double sign)
 {
     const double angle = 2 * 3.14159265358979323846 * (double)turns / (double)n;
