@@ -82,7 +82,7 @@ static int flat_line(FILE *file, const char *kind, flat_graph *g)
     return 1;
 }
 
-/* All of a file in memory that is aligned for vectors; NULL if it cannot be had. */
+/* A whole file in memory that is aligned for vectors; NULL on failure. */
 static char *flat_bytes(const char *path)
 {
     FILE *file = fopen(path, "rb");

@@ -61,7 +61,7 @@ class Gate:
                     self.cpu = cpu
                     return found[cpu]
         self.cpu = max(ranked, key=lambda cpu: self.level(found[cpu]))
-        self._probe(self.cpu)  # so that the driver is there
+        self._probe(self.cpu)  # so that the driver exists
         return found[self.cpu]
 
     def _ready(self, until):

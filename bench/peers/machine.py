@@ -26,7 +26,7 @@ class Statistics:
         return dict(zip(("median", "low", "high", "p99"), out))
 
     def compare(self, mine, other):
-        """How many times as long the other takes, by blocks taken alternately."""
+        """How many times as long the other takes, measured in alternating blocks."""
         out, count = (ctypes.c_double * 4)(), len(mine)
         array = ctypes.c_double * count
         if self.lib.peers_compare(array(*mine), array(*other), ctypes.c_size_t(count),
@@ -71,7 +71,7 @@ class Machine(Statistics):
         return tuple(out)
 
     def cpus(self):
-        """Those that the driver may use, some of them where there are very many."""
+        """The processors that the driver may use, or some of them if there are very many."""
         return sorted(self.usable)[:64]
 
     def release(self):

@@ -141,7 +141,7 @@ def more_passes(bench, all_taken):
         taken = all_taken[min(doubtful)[2]]
         try:
             print(report.line(bench.measure(taken), bench.peers), flush=True)
-        except Failed as problem:  # what the passes before gave stays
+        except Failed as problem:  # results of earlier passes are kept
             print(f"{taken.row.name} {taken.threads}: not again: {problem}", flush=True)
             taken.passes = PASSES
 

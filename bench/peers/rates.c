@@ -91,7 +91,7 @@ PEERS_API void peers_raise(int all_threads)
     const takt_probe *p = load(all_threads);
     for (size_t i = 0; p->threads > 0 && i < sizeof peaks / sizeof *peaks; i++) {
         const takt_kernel *k = takt_kernel_find(families[i], takt_isa_detect(), NULL, 0, NULL);
-        if (*peaks[i] > 0 && k != NULL) /* 0: of no use here, as in portable code */
+        if (*peaks[i] > 0 && k != NULL) /* 0: not used on this machine, as in portable code */
             *peaks[i] = fmax(*peaks[i], takt_probe_peak(p, families[i], k));
     }
 }

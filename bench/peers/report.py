@@ -20,7 +20,7 @@ def span(us):
 
 
 def peer(row, name):
-    """A peer's time; with a star if its answer is another one."""
+    """A peer's time; with a star if its answer differs."""
     return span(row.get(name)) + ("*" if "differs" in row["reasons"].get(name, "") else "")
 
 

@@ -184,7 +184,7 @@ def base_of(arguments, threads):
 
 
 def stored(base):
-    """The table that is there; {}: there is none."""
+    """The existing table, or {}."""
     try:
         with open(base + ".json", encoding="utf-8") as file:
             return json.load(file)

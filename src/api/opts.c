@@ -245,7 +245,7 @@ static takt_status settle_passes(takt_ctx *ctx, const takt_plan_options *o, cons
         has_fast(s, "gemm_bf16")) /* which beats the transform, and bf16 would not survive it */
         TAKT_TRY(takt_pass_choose(ctx, "-winograd,-join-attention", &choice));
     const bool had_winograd = takt_pass_is_on(&takt_pass_winograd, choice.off);
-    if (s->recomputes) /* its form of the weights has four times the bytes */
+    if (s->recomputes) /* its packed weights take four times the bytes */
         TAKT_TRY(takt_pass_choose(ctx, "-winograd", &choice));
     TAKT_TRY(takt_pass_choose(ctx, o->passes, &choice));
     s->no_winograd =

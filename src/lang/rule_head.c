@@ -124,7 +124,7 @@ static takt_predicate *head_of(takt_frame *f, const takt_ast *a)
 
 /* ---- bodies ---- */
 
-/* Tuples are there or not: a form by hand is of Boolean relations with arguments. */
+/* Tuples are present or absent: only Boolean relations with arguments can be given a form. */
 static bool check_form(takt_frame *f, const takt_ast *a, const takt_predicate *p)
 {
     if (p->stated == TAKT_STATED_NONE)

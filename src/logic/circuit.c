@@ -280,13 +280,13 @@ static void next_values(circuit *c, uint32_t height, const takt_dd *fresh, size_
     c->values = takt_concat(c->l->g, part, part_count, c->rank);
 }
 
-/* Nodes by height, and within one by the width of their sum. */
+/* Nodes ordered by height, then by the width of their sum. */
 typedef struct entry {
     uint32_t height, width; /* the width is 2 to that power */
     takt_dd node;
 } entry;
 
-/* By one of the keys; a stable sort. */
+/* A stable sort by one of the keys. */
 static bool sort(circuit *c, const entry *from, entry *to, size_t count, bool by_width)
 {
     const size_t keys = by_width ? 33 : (size_t)c->highest + 2;

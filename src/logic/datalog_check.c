@@ -95,7 +95,7 @@ static takt_status check_term(const takt_dlog_program *p, const takt_dlog_node *
                             t->text);
 }
 
-/* Sums, and of a negated atom variables, too. */
+/* Checks sums, and the variables of a negated atom. */
 static takt_status check_atom(const takt_dlog_program *p, const takt_dlog_node *n,
                               const conjunct *b, bool is_negated)
 {

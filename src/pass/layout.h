@@ -9,7 +9,7 @@ typedef struct takt_layout {
     takt_copier c;
     takt_id *last;           /* per node of `in`: its form with channels last, or TAKT_NONE */
     unsigned char *is_moved; /* it was computed in that form */
-    unsigned char *is_asked; /* something after it computes in that form */
+    unsigned char *is_asked; /* a later node computes in that form */
     takt_pass_report *report;
 } takt_layout;
 

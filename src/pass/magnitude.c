@@ -31,9 +31,9 @@ static double as_float(uint32_t bits)
     return (double)x;
 }
 
-/* All weights of a model come here. The bits of floats are ordered as their sizes are, with NaN
- * above infinity; as unsigned numbers negative ones come after the others, and as signed ones
- * before. So four extremes of integers suffice, which compilers find for many at a time. */
+/* All weights of a model come here. The bits of floats are ordered by magnitude, with NaN above
+ * infinity; as unsigned numbers, negative floats come after the others, and as signed ones before.
+ * So four integer extremes suffice, which compilers vectorise. */
 static takt_magnitude of_f32(const float *data, size_t count)
 {
     uint32_t highest = 0, lowest = UINT32_MAX, least = UINT32_MAX;

@@ -50,7 +50,7 @@ typedef enum meeting {
     EVERYONE, /* all inputs, aligned at the last axis, are as the result or 1 */
     PRODUCT,  /* a matrix product */
     NORM,     /* of rows of a size that is a number */
-    SAME,     /* as many elements, under other dimensions */
+    SAME,     /* the same number of elements in other dimensions */
     JOINED,   /* one axis is the sum of those of the inputs, the others are the same */
 } meeting;
 

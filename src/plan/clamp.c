@@ -70,8 +70,8 @@ bool takt_plan_differs(const takt_plan *top, const int64_t *names, size_t name, 
     return (found != 0 && names[name] != 0) || !has_none(top, names, name, before);
 }
 
-/* Names that lengths before node `behind` gave numbers to, one bit each; those beyond the last bit
- * are looked for one by one. */
+/* Names that received numbers from lengths before node `behind`, one bit each; those beyond the
+ * last bit are searched one by one. */
 enum { MARKS = 1024 };
 
 static void mark(const takt_plan *top, takt_id behind, uint64_t marks[MARKS / 64])

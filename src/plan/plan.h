@@ -354,8 +354,8 @@ TAKT_MUST_USE takt_status takt_plan_build(takt_ctx *ctx, takt_graph *graph,
  * allow: candidates are planned dry first. */
 TAKT_MUST_USE takt_status takt_plan_search(takt_ctx *ctx, takt_graph *graph,
                                            const takt_plan_settings *settings, takt_plan **plan);
-/* Bytes of arena that the best order needs if cheap values may be computed twice; 0: that cannot
- * be told any more, because the model is gone. */
+/* Bytes of arena that the best order needs if cheap values may be computed twice; 0: unknown,
+ * because the model has been destroyed. */
 TAKT_INNER TAKT_MUST_USE takt_status takt_plan_minimum(const takt_plan *plan, size_t *bytes);
 struct takt_tally;
 /* Adds what the plan has from the allocator (ir/held.h), and not the plans before it in the count.

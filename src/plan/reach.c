@@ -32,7 +32,7 @@ static takt_names around(const takt_builder *b, const takt_names *own, const tak
     return id == TAKT_NONE ? 0 : own[id] | roots[b->root[id]];
 }
 
-/* Steps look at their inputs, and at what those are made of. */
+/* Steps inspect their inputs, and what those are computed from. */
 static takt_names gather(const takt_builder *b, const takt_names *own, const takt_names *roots,
                          takt_id id, int levels)
 {

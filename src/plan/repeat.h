@@ -27,8 +27,8 @@ void takt_repeat_limit(takt_repeat *b);
 /* The plan that runs, at the largest sizes. */
 const takt_plan *takt_repeat_plan(const takt_repeat *b);
 
-/* From the first iteration to the last. False: a deadline or a cancel ended the wait for another
- * session that is in the loop; then do not call the end function. */
+/* Brackets the loop from its first iteration to its last. False: a deadline or a cancel ended the
+ * wait for another session in the loop; then do not call the end function. */
 TAKT_MUST_USE bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll);
 void takt_repeat_end(takt_repeat *b);
 /* One iteration; `x` has no plan yet, and its arena is as large as that of the first plan. `in` and

@@ -16,7 +16,7 @@ typedef struct takt_resizer takt_resizer;
 
 /* NULL with TAKT_OK: the plan has steps that cannot be resized. */
 TAKT_MUST_USE takt_status takt_resizer_create(const takt_plan *top, takt_resizer **out);
-/* One of a subgraph, whose plan is made by it; settings have its basis and sizes. */
+/* A resizer for a subgraph, which makes its plan; settings have its basis and sizes. */
 TAKT_MUST_USE takt_status takt_resizer_of_child(takt_ctx *ctx, const takt_plan_settings *settings,
                                                 takt_resizer **out, takt_plan **plan);
 void takt_resizer_destroy(takt_resizer *r); /* accepts NULL */

@@ -53,7 +53,7 @@ void takt_serve_release(takt_server *s, takt_slot *slot)
     if (s->kv == NULL)
         return;
     if (takt_kv_release(slot->g) != TAKT_OK)
-        slot->is_lost = true; /* the system cannot unmap: its blocks stay where they are */
+        slot->is_lost = true; /* the system cannot unmap them: the blocks stay */
     takt_serve_count_blocks(s);
 }
 

@@ -145,7 +145,7 @@ struct takt_server {
     takt_server_options options;
     char name[128]; /* of the language model or the encoder */
     takt_chat *chat;
-    takt_call_format call_format;    /* that its template teaches */
+    takt_call_format call_format;    /* the format that its template asks for */
     const takt_tokenizer *tokenizer; /* NULL: no language model */
     takt_embedder *embedder;
     takt_served models[TAKT_SERVE_MODELS];

@@ -86,7 +86,7 @@ static takt_status copy_node(work *w, takt_id id)
     return w->g->status;
 }
 
-/* By name, or the only one. */
+/* Matches inputs by name, or the only input of each. */
 static takt_status match_inputs(work *w)
 {
     for (size_t i = 0; i < w->teacher->input_count; i++) {

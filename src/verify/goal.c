@@ -7,7 +7,7 @@
 #include "verify/alpha.h"
 #include "verify/joint.h"
 
-/* Terms of inputs are rows of inputs. */
+/* Terms over inputs are rows of inputs. */
 static void add_input(takt_region *r, const takt_term *t, size_t at)
 {
     size_t index = t->index;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 
 enum { INPUTS = TAKT_JOINT_INPUTS, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
-enum { WIDE = 4096 };       /* parts on the stack; below that the oldest take turns */
+enum { WIDE = 4096 };       /* parts on the stack; below that the oldest alternate */
 enum { UNDECIDED = 10000 }; /* parts too narrow to split; a break may be found elsewhere */
 
 static size_t job_bytes(const takt_hunt *h)

@@ -136,8 +136,8 @@ static void inner_weights(void)
         check(texts[i], &(gpu_settings){.order = (grid_order)(i % GRID_ORDERS)}, 1);
 }
 
-/* Where other steps stay on the host, a layer is worth its copies if its turns are long: each takes
- * some 8 us there, however few units it has. */
+/* Where other steps stay on the host, a layer is worth its copies if its iterations are long: each
+ * takes some 8 us there, however few units it has. */
 static void island(void)
 {
     static const struct {

@@ -307,7 +307,7 @@ def metrics():
 
 
 def several():
-    """Three and more in one page and one object."""
+    """Three or more on one page and in one object."""
     names = "steady.json results_v2.json slow.json"
     takt(f"benchmark compare --results {names} --output three.html", (0, 5))
     page = (TMP / "three.html").read_text()
@@ -337,7 +337,7 @@ def prepared():
 
 
 def inputs():
-    """The batch is what the sizes say, from wherever they come, and files are what is measured."""
+    """The batch follows from the sizes, wherever they come from, and files are what is measured."""
     (TMP / "eight.npy").write_bytes(npy((8, 784), [0.5] * 8 * 784))
     (TMP / "turns.npy").write_bytes(npy((), [20000], "<i8", "q"))
     (TMP / "turns.takt").write_text("model m(n: i64[], x: f32[4]) {\n  y = x\n  for i in n {\n"

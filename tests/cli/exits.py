@@ -55,7 +55,8 @@ with start(MLP, "--repeat", "200000000", "-D", "batch=64", "--monitor", "--inter
     expect(process.returncode == 130, f"interrupted: {process.returncode}")
     expect("error[TAKT5006]" in errors, errors)
 
-# Before there is a run: 64 MB of weights are made first, and one of many tries comes meanwhile.
+# Before a run exists: 64 MB of weights are made first, and one of many attempts falls into that
+# time.
 LARGE = write("large.takt", "model m(x: f32[1, 4096]) -> f32[1, 4096] {\n"
               "  param w: f32[4096, 4096] = uniform(-1, 1)\n  return x @ w\n}\n")
 for _ in range(50):

@@ -127,7 +127,7 @@ static bool lies_on(const choice *c, const path *p)
     return is_same;
 }
 
-/* Which fields count: those that fit all that is given. */
+/* The fields that fit all that is given. */
 typedef struct {
     const choice *like;     /* those with its key at its depth */
     const path *on;         /* those of that path */

@@ -28,7 +28,7 @@ def read(path):
 
 
 def is_table(path):
-    """Rows for one file, in contrast to code in .inc: parts of a file, and templates."""
+    """Row files, as opposed to code in .inc: parts of a file, and templates."""
     function = r"^static [^=;]*\)\n\{"
     return path.endswith(".inc") and not re.search(function, read(path), re.MULTILINE)
 

@@ -54,8 +54,7 @@ def filled():
 
 
 def in_a_loop():
-    """Rows of boxes that are cut to an image around the loop: a side is at most that of the
-    image, by its size."""
+    """Rows of boxes clipped to an image outside the loop: a side is at most that of the image."""
     body = Graph([node("Gather", ["boxes", "i"], ["box"], axis=0),
                   node("Gather", ["box", "i0"], ["a"], axis=0),
                   node("Gather", ["box", "i1"], ["b"], axis=0),
@@ -105,8 +104,7 @@ def deep(depth, most):
 
 
 def far_inside():
-    """What is around a loop is looked at again for every value that it takes from there: not
-    without end."""
+    """Nodes around a loop are examined again for every value that it captures, within limits."""
     for depth in (3, 28):
         nodes = [node("Clip", ["x", "low", "high"], ["a0"]),
                  node("Clip", ["x", "half", "high"], ["b0"]),

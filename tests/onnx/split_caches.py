@@ -14,7 +14,7 @@ from loops_nested import runtime
 WEIGHTS = [tensor("one", [1], I64, ints(1)), tensor("two", [1], I64, ints(2)),
            tensor("zero", [1], I64, ints(0)), tensor("twice", [], F32, floats(2))]
 NAMES = {"h": ["b", "e", 2], "past": ["b", "e", 2], "mask": ["b", "e"]}
-# Of the cache alone, as older exporters write it: that it is the same size follows from the branch.
+# Only the cache, as older exporters write it: the branch implies that it has the same size.
 OTHER = {**NAMES, "past": ["b", "e_out", 2]}
 
 

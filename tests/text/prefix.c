@@ -1,5 +1,5 @@
-/* prefix.c - texts that begin alike: what was read is kept, copied or loaded from a file, and the
- * scores have the bits that they have when all is read again; files that lie are refused. */
+/* prefix.c - texts with a common prefix: what was read is kept, copied or loaded from a file, and
+ * scores have the same bits as when all is read again; files with false contents are refused. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -76,8 +76,8 @@ static takt_session *ran(const takt_model *model, const takt_plan_options *o, co
     return session;
 }
 
-/* A NaN of q or v makes a query's weights NaN, in what the step is made of those of keys that it
- * does not see, too. */
+/* A NaN in q or v makes a query's weights NaN; in the composite form, also those of keys that it
+ * does not see. */
 static bool is_same(content what, float got, float want)
 {
     if (isnan(want))

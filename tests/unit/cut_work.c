@@ -31,8 +31,8 @@ static void finer(void)
     EXPECT(empty.rows == 1 && empty.columns == 16, "%zu x %zu", empty.rows, empty.columns);
 }
 
-/* Twelve products for sixteen threads, three for two; and those that are shared evenly as they are
- * or are too short. */
+/* Twelve products for sixteen threads, three for two; and products that already divide evenly or
+ * are too short. */
 static void products(void)
 {
     const takt_cut_work head = {128, 8, 14, 2};

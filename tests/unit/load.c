@@ -71,9 +71,9 @@ static double last_arrival(void)
     return ms;
 }
 
-/* Arrivals are those of a Poisson process, whatever the answers take. 200 exponential intervals of
- * 1 ms: their sum is within five deviations of 200 ms. On a busy machine it can seem longer, hardly
- * five times on end. */
+/* Arrivals follow a Poisson process, however long the answers take. 200 exponential intervals of 1
+ * ms: their sum is within five deviations of 200 ms. On a busy machine it can seem longer, but
+ * hardly five times in a row. */
 static void a_patient_server(void)
 {
     const double far = 5 * sqrt(200.0);

@@ -100,7 +100,7 @@ static void run(const source *from, const takt_plan_options *options, bool takes
         const uint64_t stated =
             info.held + info.session + info.pool + info.state + info.arena + info.io;
         const size_t live = memory.live - empty;
-        takt_plan_query(plan, &info); /* which now has the plans of sizes that runs asked for */
+        takt_plan_query(plan, &info); /* now includes the plans for sizes that runs requested */
         const uint64_t want = info.held + takt_session_held(s);
         EXPECT(live == want, "%s: %zu bytes are live, plan and session hold %llu", from->name, live,
                (unsigned long long)want);

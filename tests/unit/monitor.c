@@ -221,7 +221,7 @@ static void monitors(void)
     takt_monitor_destroy(m);
 }
 
-/* However long it takes in which the machine does something else: 5 ms at least lie between. */
+/* However busy the machine is, at least 5 ms lie between. */
 static void samples_by_itself(void)
 {
     takt_monitor *m;

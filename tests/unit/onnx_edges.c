@@ -161,7 +161,7 @@ static void slices(void)
     }
 }
 
-/* Equal parts of a dimension as large as can be. */
+/* Equal parts of the largest possible dimension. */
 static void splits(void)
 {
     static pb node, graph, value;

@@ -152,7 +152,8 @@ static void wire(void)
     pb_tensor(&tensor, "w", 1, &row, raw, 12);
     begin(&tensor);
     pb_model(&model, &graph, 21);
-    for (size_t i = 4; i < model.length; i++) { /* cut at every byte: any error but a crash */
+    for (size_t i = 4; i < model.length;
+         i++) { /* truncated at every byte: any error, but no crash */
         takt_model *m;
         if (takt_model_load_memory(ctx, "cut", model.at, i, NULL, &m) == TAKT_OK)
             takt_model_destroy(m);

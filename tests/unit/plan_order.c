@@ -218,7 +218,7 @@ static void a_refusal_lists_what_fits(void)
     EXPECT_EQ(info.peak, o.memory_limit);
     EXPECT_IS(info.arena, <, info.peak);
     takt_plan_destroy(plan);
-    o.memory_limit = info.peak - 1; /* one byte too few, weights and all */
+    o.memory_limit = info.peak - 1; /* one byte too few, weights included */
     EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);
     o.memory_limit = 64;
     EXPECT_STATUS(ctx, takt_plan_create(m, &o, &plan), TAKT_ERR_LIMIT);

@@ -81,7 +81,8 @@ static void short_runs(void)
     }
 }
 
-/* Tasks that wait for each other: all are done only by as many threads. Ten seconds, then not. */
+/* Tasks that wait for each other: they finish only if each has a thread. Gives up after ten
+ * seconds. */
 typedef struct meeting {
     _Atomic int present;
     int wanted;

@@ -295,7 +295,7 @@ static void child(size_t model, int threads)
     if (!begin(&f, model, threads, NULL))
         _exit(CHILD_FAILED);
     fill(f.session);
-    for (int k = 0; k < 3; k++) /* what starts up, starts now */
+    for (int k = 0; k < 3; k++) /* lazy initialisation happens here */
         run(&f);
     if (threads > 1)
         settle();

@@ -158,7 +158,7 @@ static int which(const char *bytes, size_t length)
     return -1;
 }
 
-/* The save that a generation holds after power is lost behind operation `last`, or -1. */
+/* The save that a generation holds after power is lost after operation `last`, or -1. */
 static int found(int name, size_t last, small_training *reader, takt_memfs *fs, uint64_t *torn)
 {
     static char bytes[1 << 16];

@@ -79,7 +79,7 @@ static void scratch(void)
     EXPECT(takt_products_scratch(&info, 64, 128, 128) == 4096, "100 is among them");
 }
 
-/* Large coefficients stay in f64, whatever stands next to them. */
+/* Large coefficients stay in f64, whatever is next to them. */
 static void range(void)
 {
     enum { ROWS = 4 };

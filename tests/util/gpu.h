@@ -48,7 +48,7 @@ void gpu_get_stuck(void);
 /* Memory of a device that another library has; its contents can be read and written directly. */
 void *gpu_foreign(size_t bytes, int ordinal);
 void gpu_foreign_put(void *data);
-/* Another library's context is current on this thread from now on; the one that is. */
+/* Makes another library's context current on this thread; the current one. */
 void gpu_enter_other(void *context);
 void *gpu_current(void);
 

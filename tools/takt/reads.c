@@ -20,7 +20,7 @@ typedef struct identity {
 } identity;
 
 struct tool_reads {
-    takt_ctx *under; /* whose files do the work */
+    takt_ctx *under; /* its files are read */
     takt_files inner, files;
     pthread_mutex_t lock;
     identity *at;

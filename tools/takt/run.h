@@ -30,7 +30,7 @@ typedef struct tool_run {
     tool_sizes sizes;
     uint64_t *times_ns; /* one per run */
     size_t runs;
-    const takt_deviation *deviation; /* from f32; NULL: none was asked for */
+    const takt_deviation *deviation; /* from f32; NULL: not requested */
     const char *deviation_of;        /* "the first batch"; NULL: everything */
     tool_labels *labels;             /* of --labels, or NULL */
     tool_stream *stream;             /* of --stream, or NULL */

@@ -166,7 +166,7 @@ static int make_tables(tool_run *r)
                : tool_finish(r->t, TAKT_ERR_MEMORY);
 }
 
-/* Inputs without a file are random, if that may be. */
+/* Inputs without a file are random, if that is allowed. */
 static int note_random(tool_run *r)
 {
     const bool is_given = tool_item_of(r->t, TAKT_F_INPUT, 0) != NULL;

@@ -359,7 +359,7 @@ def _batched(x: Any) -> str:
 
 
 def _joined(group: list[dict[str, Any]]) -> dict[str, Any]:
-    """Batches one after the other as one."""
+    """Concatenates batches."""
     if len(group) == 1:
         return group[0]
     from . import ops

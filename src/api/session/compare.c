@@ -56,7 +56,8 @@ static takt_status run_some(const duel *d, takt_session *s, double *times)
 /* A B B A; every other pair of blocks begins with B, so that no side is always first. */
 static takt_status run_block(duel *d)
 {
-    const bool is_reversed = d->blocks / 2 % 2 != 0; /* creation changes order every block */
+    const bool is_reversed =
+        d->blocks / 2 % 2 != 0; /* sessions are created in the other order every block */
     takt_session *outer = is_reversed ? d->b : d->a, *inner = is_reversed ? d->a : d->b;
     double *first = d->times, *second = d->times + 2 * MOST_RUNS;
     TAKT_TRY(run_some(d, outer, first));

@@ -38,7 +38,7 @@ typedef struct takt_session_range {
     struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not yet */
     bool has_resizer;             /* one was asked for */
     bool is_new;                  /* something was bound since sizes were settled */
-    bool is_again;                /* the run stopped to go on with a plan of the sizes it found */
+    bool is_again; /* the run stopped to continue with a plan for the sizes it found */
     size_t ports, bytes;
     int64_t *cells;           /* of the size program */
     unsigned char *is_own;    /* per input: in the session's own memory, which exists */

@@ -70,7 +70,7 @@ takt_status takt_session_look(const takt_session *s, size_t slot, takt_tensor *v
 
 /* ---- first values ---- */
 
-/* Zero, in a device's memory: it takes copies only. */
+/* A zero in device memory, which can only be copied to. */
 static takt_status clear_away(takt_state_slot *slot)
 {
     static const unsigned char zeros[4096];

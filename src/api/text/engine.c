@@ -118,7 +118,7 @@ bool takt_engine_grows(takt_engine *e, const takt_plan *plan)
     return true;
 }
 
-/* Memory for the activations of a session, which others use, too. */
+/* Memory for the activations of a session, shared with others. */
 static takt_status get_arena(takt_engine *e, const takt_plan *plan, takt_session_options *with)
 {
     if (e->arena_bytes < plan->arena_bytes && e->arena_count == TAKT_ENGINE_ARENAS)

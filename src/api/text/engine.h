@@ -36,7 +36,7 @@ typedef struct takt_engine {
     /* Only one session runs at a time: each uses the last arena that is large enough for it. */
     struct takt_storage *arenas[TAKT_ENGINE_ARENAS];
     size_t arena_count, arena_bytes, arena_total; /* arena_bytes: of the last */
-    bool is_dry;                                  /* plans only tell sizes */
+    bool is_dry;                                  /* plans are only made for their sizes */
     bool has_encoder;                             /* which reads prompts (encode.c) */
     int64_t start;                                /* token that its decoder begins with */
     takt_plan *prompt_plan; /* of a prompt and that token; NULL: there is no encoder */

@@ -17,7 +17,7 @@ static const char *refuse_op(const takt_node *n)
 {
     const bool is_f32 = n->type->dtype == TAKT_F32;
     if (n->op == &takt_op_winograd_conv)
-        return is_f32 ? "" : NULL; /* step_winograd.c has said why not */
+        return is_f32 ? "" : NULL; /* step_winograd.c reports the reason */
     if (n->op == &takt_op_winograd_conv_dx || n->op == &takt_op_winograd_conv_dw)
         return is_f32 ? "gradients in Winograd's form have no device code" : NULL;
     return n->op == &takt_op_conv || n->op == &takt_op_conv_dx || n->op == &takt_op_conv_dw ? NULL

@@ -35,7 +35,7 @@ TAKT_MUST_USE takt_status takt_subgraph_build(takt_call *c, const takt_pb_graph 
  * iteration gave those rows as a scanned result. */
 typedef struct takt_appended {
     takt_pb_graph body; /* without them as carried values, and with them as its last results */
-    size_t *kept;       /* the carried values that are left, by index of all */
+    size_t *kept;       /* indices of the carried values that remain */
     size_t *which;      /* the others */
     int64_t *axis;      /* along which they grow */
     size_t kept_count, count;

@@ -118,7 +118,7 @@ takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id
     return takt_sub(c->g, end, takt_onnx_cast(c, first[counter], TAKT_I64));
 }
 
-/* ---- a condition that a counter ends, among others ---- */
+/* ---- a condition that a counter may end ---- */
 
 typedef enum truth { NO, YES, UNKNOWN } truth;
 

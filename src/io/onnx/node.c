@@ -146,7 +146,7 @@ typedef struct key {
     takt_span name, domain, overload;
 } key;
 
-/* Where it is in the table, or belongs. */
+/* Its place in the table, used or free. */
 static size_t slot_of(const takt_import *im, const key *k)
 {
     uint64_t hash = takt_hash_bytes(0, k->domain.at, k->domain.length);

@@ -13,7 +13,7 @@
 struct takt_onnx_split {
     takt_onnx_split *next;
     takt_id id;                  /* of the input; TAKT_NONE until it is there */
-    const takt_pb_graph *branch; /* that alone reads it */
+    const takt_pb_graph *branch; /* the only branch that reads it */
     int axis;
     takt_span label;
     takt_dim own, said; /* its name, and that of the file; the same if no other input has that */

@@ -53,7 +53,7 @@ static const takt_flat_table *options(const takt_tfl_call *c)
     return c->op->options.at != 0 ? &c->op->options : &c->op->options2;
 }
 
-/* Notes an option of an operator that is kept whole: a writer puts it into a file again. */
+/* Records an option of an operator that is kept whole, for the writer. */
 static void note(takt_tfl_call *c, int field, int bytes, uint32_t bits)
 {
     struct takt_tfl_whole *w = c->whole;

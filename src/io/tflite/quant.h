@@ -38,7 +38,7 @@ takt_id takt_tfl_saturate(takt_tfl_call *c, takt_id x, int32_t zero, takt_tfl_ra
                           takt_dtype dtype);
 /* Same bounds for a value that already has the type; does nothing if they are the type's. */
 takt_id takt_tfl_bound(takt_tfl_call *c, takt_id x, takt_tfl_range range);
-/* x of floats to the type of tensor `t`, halves away from zero. */
+/* Quantises x to the type of tensor `t`, halves away from zero. */
 takt_id takt_tfl_quantise(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *t);
 typedef struct takt_tfl_grid {
     takt_dtype dtype; /* of 8 or 16 bits */

@@ -249,8 +249,8 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
            (index % 2 == 0 || can_cut(g, batches));
 }
 
-/* Whether way `index` is small enough for blocks that bring all of k, which is not shared between
- * them, or is none of those. */
+/* Whether the product is small enough for way `index`, if its blocks load all of k, which they do
+ * not share. Other ways are always fine. */
 static bool is_small(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, size_t index)
 {
     return index < FIRST_WHOLE ||

@@ -192,7 +192,7 @@ KERNEL(takt_cuda_pool_any, takt_cuda_pool_args, TAKT_CUDA_POOL_THREADS)
 
 /* ---- gradients ---- */
 
-/* The first window along axis `d` that may have position `at` of x, and one beyond the last. */
+/* The first window along axis `d` that may contain position `at` of x, and one beyond the last. */
 DEVICE void windows_of(const takt_cuda_pool_args *p, int d, int64_t at, int64_t *first, int64_t *end)
 {
     const int64_t place = at + p->before[d], stride = p->stride[d];

@@ -126,7 +126,7 @@ DEVICE float lane_far(uint32_t op, const float *x, uint32_t n, uint32_t lane)
     return sum;
 }
 
-/* The reduction of n <= 4096 neighbours; thread 0 has it. */
+/* The reduction of n <= 4096 neighbours; valid in thread 0. */
 DEVICE float chunk_of(const takt_cuda_reduce *r, const float *from, uint32_t n,
                       float *x SELF_PARAMETER)
 {

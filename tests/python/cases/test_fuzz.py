@@ -13,7 +13,7 @@ import warnings
 
 import takt
 
-COUNT, LIMIT = 15, 0.02  # lists, and the seconds after which the next callable has its turn
+COUNT, LIMIT = 15, 0.02  # lists, and the seconds after which the next callable is tested
 TEXT = "model m(x: f32[n, 3]) -> (y: f32[n, 3]) { return y = x * 2 }"
 STATE = ("model s(x: f32[2]) -> (y: f32[2]) {\n  state sum: f32[2] = 0\n"
          "  next sum = sum + x\n  return y = sum + x\n}")

@@ -65,7 +65,7 @@ class Calls(unittest.TestCase):
             self.assertEqual(many.tolist(), [len(y.tolist())])
         kept = many.tolist()
         x = takt.array([1.0, 2, 0, 0])
-        got, = s._run_feed(["y"], {"x": x})  # `many` is not wanted: nothing writes it any more
+        got, = s._run_feed(["y"], {"x": x})  # `many` was not requested, so it is no longer written
         self.assertEqual((takt.asarray(got).tolist(), many.tolist()), ([2, 4], kept))
 
     def test_results_outlive_everything(self):

@@ -19,7 +19,7 @@ typedef struct takt_dx_phase {
 /* Rows are positions of the first tap in dy; each phase has its columns. */
 typedef struct takt_dx_bundle {
     size_t first_member, members; /* of `order` */
-    const takt_dx_phase *like;    /* its taps are those of all */
+    const takt_dx_phase *like;    /* all members have its taps */
     ptrdiff_t low[3], step[3];    /* the first row; from tap to tap, backwards */
     size_t count[3], rows;        /* in one sample */
     size_t own;                   /* of these rows, summed over the members, lie in x */

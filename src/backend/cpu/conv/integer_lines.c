@@ -205,7 +205,7 @@ static size_t kernel_bytes(const facts *f)
     return takt_cpu_aligned(most);
 }
 
-/* Whole tiles of outputs whose patches stay near, and the lines that as many in a row touch. */
+/* Whole tiles of outputs whose patches fit in cache, and the lines that they touch. */
 static void set_block(facts *f)
 {
     const takt_conv_shape *s = &f->shape;

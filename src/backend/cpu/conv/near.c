@@ -18,7 +18,7 @@ enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
     LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
-    LINE_FLOPS = 100000,     /* with fewer lines than threads: most work of one */
+    LINE_FLOPS = 100000,     /* most work of one line if there are fewer lines than threads */
     COLUMNS_MIN = 6,         /* outputs of a line: enough sums to hide latency */
     FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
     SOME = 8,                /* the same where patches are long */

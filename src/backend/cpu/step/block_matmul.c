@@ -192,7 +192,7 @@ static takt_blocks weights(const facts *f, const takt_step *s, const takt_task *
     return b;
 }
 
-/* A part of the rows to bytes, for all tasks. */
+/* Rounds a part of the rows to bytes, for all tasks. */
 static void round_rows(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;

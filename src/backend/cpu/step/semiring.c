@@ -34,7 +34,7 @@ typedef struct span {
 
 static bool next_span(const facts *f, const takt_task *t, size_t *at, size_t end, span *out)
 {
-    enum { FAST = 8 }; /* products in the time of an element */
+    enum { FAST = 8 }; /* products that take as long as one element */
     const size_t most = takt_pace_piece(f->z.n * f->z.k / FAST, f->grain);
     if (*at >= end || takt_poll_stops(t->poll))
         return false;

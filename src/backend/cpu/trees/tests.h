@@ -7,7 +7,7 @@
 
 typedef struct takt_trees_test {
     uint64_t source; /* feature doubled, plus 1 where NaN is below all */
-    double value;    /* NaN: none, and the key is known */
+    double value;    /* NaN: there is no value, the key is known */
     int32_t key;
     uint32_t column;
     bool is_less; /* x < value, which is x <= the key before */

@@ -133,7 +133,7 @@ static int32_t bias_levels(takt_tflw *w, takt_id id, const takt_tflw_tensor *x,
     if (v == NULL)
         return -1;
     const bool is_wide = x->type.dtype == TAKT_I16;
-    const double most = is_wide ? 0x1p39 : 0x1p31; /* LiteRT's sums of 16 bits have 40 */
+    const double most = is_wide ? 0x1p39 : 0x1p31; /* LiteRT's 16-bit sums have 40 bits */
     takt_type type = {.dtype = is_wide ? TAKT_I64 : TAKT_I32, .rank = 1, .dim = {(int64_t)count}};
     void *level = takt_arena_array(&w->arena, count + 1, sizeof(int64_t));
     float *scale = takt_arena_array(&w->arena, count + 1, sizeof *scale);
