@@ -47,8 +47,8 @@ TAKT_MUST_USE takt_status takt_skim_copy(const takt_skim *s, const uint8_t *from
                                          size_t count);
 /* Makes [first, end) (within the file) present, gaps included, until takt_skim_done. */
 TAKT_MUST_USE takt_status takt_skim_fetch(takt_skim *s, size_t first, size_t end);
-/* Releases the memory of bytes that will not be read again. Once parts of gaps were fetched, of
- * such parts alone, which can be fetched again; all of them must have been, and lie in one gap. */
+/* Releases the memory of bytes that will not be read again. Once parts of gaps were fetched, all
+ * bytes must be such parts of one gap; they can be fetched again. */
 void takt_skim_done(takt_skim *s, const uint8_t *from, size_t count);
 
 #endif

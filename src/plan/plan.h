@@ -173,9 +173,8 @@ typedef struct takt_state_form {
 /* What a plan does with a slot of its graph. */
 typedef struct takt_plan_slot {
     takt_space space; /* in which it lies */
-    bool
-        is_swapped; /* the next value is made in memory of its own, which then becomes the slot's */
-    bool is_changed; /* by every run */
+    bool is_swapped;  /* the next value is made in other memory, which then becomes the slot's */
+    bool is_changed;  /* by every run */
     /* The next value is what another slot had: after the run this memory is the other one's. It is
      * one of a ring of slots that hand on their memory; UINT32_MAX: it is not. */
     uint32_t from;

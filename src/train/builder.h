@@ -28,8 +28,8 @@ typedef struct takt_step_builder {
 
 /* Declares the loss scale, if the gradients need one; before they are appended. */
 TAKT_MUST_USE takt_status takt_step_begin_scale(takt_step_builder *b);
-/* From gradients, of all shards if they are accumulated: whether they are finite, and the next
- * scale. */
+/* Checks whether the gradients, of all shards if they are accumulated, are finite, and computes the
+ * next scale. */
 void takt_step_end_scale(takt_step_builder *b);
 /* Appends clipping and the update of every parameter. */
 TAKT_MUST_USE takt_status takt_step_append_update(takt_step_builder *b);

@@ -364,7 +364,7 @@ static void without_thread(void)
     end(&b);
 }
 
-/* Whichever call fails, a binding is there or it is not, and nothing is left. */
+/* Whichever call fails, the binding is either complete or absent, and nothing leaks. */
 static void failing_binds(void)
 {
     for (uint64_t k = 1; k < 40; k++) {

@@ -92,7 +92,7 @@ static bool is_ruled_out(const result *r, const char *cause)
            number_of(found, "largest_gain") < 0.02;
 }
 
-/* Whether the profile names that cause with a figure, to blame or not. */
+/* Whether the profile names that cause with a figure, as a cause or as ruled out. */
 static bool is_named(const result *r, const char *cause)
 {
     const takt_json *found = about(r, "ruled_out", cause);

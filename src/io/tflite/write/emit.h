@@ -189,7 +189,7 @@ bool takt_tflw_integer_layer(takt_tflw *w, const takt_node *n, bool has_activati
                              takt_tflw_tail *t);
 
 /* A layer of products: x, weights with out channels first or at `axis`, and the bias as the kernels
- * want it. Floats, or integers where everything is. */
+ * expect it. Floats, or integers if all operands are. */
 typedef struct takt_tflw_product {
     int32_t x, weight, bias, y;
     int activation;
