@@ -233,11 +233,13 @@ def verdicts():
     """Verdicts on recorded times: times of a busy machine may differ by more than a factor."""
     slow = json.loads((TMP / "results_v1.json").read_text())
     latency = slow["results"]["latency"]
-    for name, factor in (("steady.json", 1), ("slow.json", 2)):
+    for name, factor in (("steady.json", 1), ("late.json", 1.3), ("slow.json", 2)):
         latency["samples_ns"] = [factor * (15000 + 10 * (i % 7)) for i in range(400)]
         (TMP / name).write_text(json.dumps(slow))
     takt("benchmark compare steady.json slow.json --fail-on slower:2%", 3, "times as slow")
     takt("benchmark compare slow.json steady.json --fail-on slower:2%", 0, "times as fast")
+    takt("benchmark compare steady.json late.json --color always", 0, "\033[1;31m30 % slower than")
+    takt("benchmark compare slow.json steady.json --color always", 0, "\033[1;32m2 times as fast")
     names = []
     for i in range(8):
         factor = 1.0 + 0.001 * (i % 3) + (0.5 if i >= 5 else 0)

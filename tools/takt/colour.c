@@ -11,22 +11,34 @@
 
 typedef struct shade {
     const char *word, *colour;
-    bool is_first; /* only where a line begins with it */
+    bool is_first;   /* only where a line begins with it */
+    bool has_number; /* the number before it has the same colour */
 } shade;
 
 static const shade shades[] = {
-    {"error", RED, true},
-    {"warning", YELLOW, true},
-    {"hint", CYAN, true},
-    {"proved", GREEN, true},
-    {"violated", RED, true},
-    {"unknown", YELLOW, true},
-    {"% faster than", GREEN, false},
-    {"% slower than", RED, false},
-    {"the same as", CYAN, false},
-    {"agrees", GREEN, true},
-    {"differs", RED, true},
+    {"error", RED, true, false},
+    {"warning", YELLOW, true, false},
+    {"hint", CYAN, true, false},
+    {"proved", GREEN, true, false},
+    {"violated", RED, true, false},
+    {"unknown", YELLOW, true, false},
+    {"% faster than", GREEN, false, true},
+    {"% slower than", RED, false, true},
+    {"times as fast as", GREEN, false, true},
+    {"times as slow as", RED, false, true},
+    {"the same as", CYAN, false, false},
+    {"agrees", GREEN, true, false},
+    {"differs", RED, true, false},
 };
+
+/* Where the number before a word begins: "29 % faster than", "2.1 times as fast as". */
+static size_t number_before(const char *text, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && strchr("0123456789. ", text[from - 1]) != NULL)
+        from--;
+    return from < at && text[from] == ' ' ? from + 1 : from;
+}
 
 const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *at, size_t *length)
 {
@@ -39,8 +51,8 @@ const char *tool_colour_of(const char *text, size_t size, bool is_line, size_t *
             const bool goes_on = k + word < size && isalpha((unsigned char)text[k + word]);
             if ((s->is_first && !is_line) || goes_on || memcmp(text + k, s->word, word) != 0)
                 continue;
-            *at = k;
-            *length = word;
+            *at = s->has_number ? number_before(text, k) : k;
+            *length = k + word - *at;
             colour = s->colour;
         }
     }

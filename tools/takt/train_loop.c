@@ -117,8 +117,8 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
     if (sum->skipped > 0)
         fprintf(to, "; %llu step%s skipped", (unsigned long long)sum->skipped,
                 sum->skipped == 1 ? "" : "s");
-    fprintf(to, "; %.0f samples/s, %.1f %% of the time waiting for data\n",
-            (double)sum->samples / seconds, 100 * sum->waited / seconds);
+    fprintf(to, "; %.0f samples/s, %.1f %% waiting for data\n", (double)sum->samples / seconds,
+            100 * sum->waited / seconds);
     fflush(to);
 }
 
