@@ -136,7 +136,7 @@ succeeds("run", TWO, "--stream", "x=" + sound, "--random")
 fails(2, "run", SUMS, "--stream", eleven, says=["length of input x open", "-D n=160"])
 fails(2, "run", SUMS, "--stream", GREY, "-D", "n=4", says=["not a recording"])
 fails(1, "run", SUMS, "--stream", wav("none.wav", []), "-D", "n=4", says=["no elements"])
-fails(2, "run", model("2, 8"), "--stream", sound, says=["time its last dimension"])
+fails(2, "run", model("2, 8"), "--stream", sound, says=["time as last dimension"])
 fails(2, "run", model("1, 8"), "--stream", write("p.wav", b"P5 1 1 255\n?"), says=["its name says"])
 fails(1, "run", SUMS, "--stream", path("nowhere.wav"), "-D", "n=4", says=["nowhere.wav"])
 for flag in (["--repeat", "2"], ["--batch-size", "2"], ["--test", "."], ["--donate", "x"]):
@@ -198,7 +198,7 @@ fails(2, "run", model("2, 4", "u8"), "-i", GREY, "--image", "imagenet", says=["n
 fails(2, "run", three, "--image", "mena=1", says=["--image does not take mena=1"])
 fails(2, "run", model("1, 5, 2, 4"), "-i", GREY, says=["cannot be input x", "f32[1, 5, 2, 4]"])
 fails(2, "run", model("1, 1, 2, 4", "i32"), "-i", GREY, says=["f32 or u8"])
-fails(2, "run", model("1, 1, 2, 4"), "-i", sound, says=["time its last dimension"])
+fails(2, "run", model("1, 1, 2, 4"), "-i", sound, says=["time as last dimension"])
 fails(2, "run", model("1, n"), "-i", write("b.wav", b"P5 1 1 255\n?"),
       says=["not what its name says"])
 fails(1, "run", model("1, 1, 2, 4"), "-i", write("cut.ppm", b"P6 9 9 255\nabc"),

@@ -69,7 +69,7 @@ static bool takes_sound(const takt_desc *d)
 
 static int refuse_sound(const media_file *f)
 {
-    return media_refuse(f, "a recording is f32, and time its last dimension");
+    return media_refuse(f, "a recording needs f32, time as last dimension and 1 for all others");
 }
 
 int media_take_sound(const media_file *f, const takt_tensor_view *raw, takt_tensor_view *view,
