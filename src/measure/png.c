@@ -161,8 +161,8 @@ static void draw_dots(picture *f, const takt_plot *p)
         beyond += is_beyond;
         most = fmax(most, q->y);
     }
-    char text[64];
-    snprintf(text, sizeof text, "%zu beyond, up to %.3g", beyond, most);
+    char text[64], name[24];
+    snprintf(text, sizeof text, "%zu beyond, up to %s", beyond, takt_axis_label(most, name));
     if (beyond > 0)
         write_left_of(f, text, WIDTH - RIGHT, 27);
 }

@@ -207,7 +207,7 @@ static bool is_slower(const void *a, const void *b)
 static void say(takt_report *r, const char *step, const takt_finding *f)
 {
     if (!r->is_json) {
-        takt_text_add(&r->text, "- %s: %s\n    %s: saves at most %.1f %% of the run\n",
+        takt_text_add(&r->text, "- %s: %s\n    %s (saves at most %.1f %% of the run)\n",
                       step != NULL ? step : f->cause, f->figure, f->remedy, 100 * f->gain);
         return;
     }

@@ -6,7 +6,7 @@
 #include "measure/report/svg.h"
 #include "measure/session/measure.h"
 
-enum { DEPTH = 8, WIDE = 1200, TOP = 46, ROW = 22, LETTER = 7 };
+enum { DEPTH = 8, WIDE = 1200, TOP = 46, ROW = 22, LETTER = 8 };
 
 typedef struct frame {
     takt_span name;
@@ -144,7 +144,7 @@ static const char script[] =
     "  f.g.style.display=above||inside?'':'none'; f.g.style.opacity=above?.55:1;\n"
     "  const r=f.g.querySelector('rect'),t=f.g.querySelector('text'),X=above?0:x,V=above?W:w;\n"
     "  r.setAttribute('x',X);r.setAttribute('width',Math.max(V-.5,.2));t.setAttribute('x',X+4);\n"
-    "  const m=Math.floor(V/7)-2;t.textContent=V>21?(f.l.length>m?f.l.slice(0,m)+'..':f.l):'';}}\n"
+    "  const m=Math.floor(V/8)-2;t.textContent=V>24?(f.l.length>m?f.l.slice(0,m)+'..':f.l):'';}}\n"
     "function search(q){let sum=0;for(const f of F){const hit=q!==''&&f.n.toLowerCase()\n"
     "  .includes(q.toLowerCase());f.g.classList.toggle('hit',hit);f.hit=hit;}\n"
     "  for(const f of F)if(f.hit&&!F.some(o=>o!==f&&o.hit&&o.d<f.d&&o.x<=f.x+.01&&\n"
