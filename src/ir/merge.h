@@ -16,9 +16,9 @@ size_t takt_merge_find(const takt_graph *g, uint64_t hash, const takt_op *op, si
  * known later changes nothing. */
 TAKT_MUST_USE takt_status takt_merge_complete(takt_infer *in, takt_attr *attrs);
 
-/* Puts what unification found into every type and attribute, of subgraphs too, and merges the nodes
- * that are equal by that: the graph is what a reader of its text gets. `map`: the new id of each
- * node, if it is wanted; else NULL. Only for a graph that its maker alone has. */
+/* Substitutes what unification found into every type and attribute, including subgraphs, and merges
+ * nodes that have become equal, so that the graph equals one read from its text. `map`: the new id
+ * of each node, or NULL. Only for a graph that is not shared yet. */
 TAKT_MUST_USE takt_status takt_graph_settle(takt_graph *g, takt_id *map);
 
 #endif

@@ -191,7 +191,7 @@ void takt_repeat_end(takt_repeat *b)
 typedef struct iteration {
     takt_repeat *body;
     const takt_execution *x;
-    bool is_again; /* with a plan of its own for the sizes so far */
+    bool is_again; /* with its own plan for the sizes so far */
 } iteration;
 
 static takt_status fail_bound(const iteration *t, const takt_node *n, size_t name, int64_t found,

@@ -91,7 +91,7 @@ Machine.compare = lambda self, mine, other: {"interval": None}
 found, _ = measured({1: lambda run: 10.0, 4: lambda run: 5.0 + (run // 2 % 2)})
 assert found[4]["interval"] == [0.5, 0.6], found
 
-# two are held against one as well, and shown by the row of the most threads
+# two threads are compared with one as well, in the row of the most threads
 assert scaling.counts([1, 16], 16) == [2, 16] and scaling.counts([1, 2], 2) == [2]
 assert scaling.counts([1], 16) == [] and scaling.counts([2], 1) == [2]
 of = {2: "two", 4: "four", 16: "sixteen"}

@@ -18,7 +18,7 @@ typedef struct kept {
     uint8_t bytes[LONGEST];
 } kept;
 
-/* The linker sends what libFuzzer calls here, and the call below to the target. */
+/* The linker redirects libFuzzer's calls to this function, and the call below to the target. */
 int __real_LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __wrap_LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

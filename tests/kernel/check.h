@@ -105,7 +105,7 @@ void check_same_bytes(takt_check *c, const void *got, const void *want, size_t b
 uint64_t check_fp_state(void);
 void check_set_fp_state(uint64_t state);
 
-/* What calls `kernel` (of any type) and looks whether it gives the registers back that it must;
+/* A stub that calls `kernel` (of any type) and checks that it preserves the registers that it must;
  * `kernel` itself where there is no such stub, and when it is timed. */
 takt_kernel_fn *check_guard(takt_check *c, takt_kernel_fn *kernel);
 /* Fails the case if the last guarded call did not. */

@@ -143,7 +143,7 @@ static int await(takt_cuda_part *p)
     return result;
 }
 
-/* The index that was bad, unless it was none. */
+/* The index that was out of range, if the fault is one. */
 static takt_status read_index(takt_cuda_part *p, const takt_execution *x, const takt_step *s,
                               takt_fault *fault)
 {
