@@ -17,6 +17,7 @@ import _pb  # noqa: E402
 fails(2, "rnu", MLP, says=["did you mean `takt run`?"])
 fails(2, "sumary", MLP, says=["did you mean `takt summary`?"])
 fails(2, "benchmrk", "run", MLP, says=["did you mean `takt benchmark`?"])
+fails(2, "plan", "--graph", "x.svg", MLP, says=["take the argument x.svg", "> cnn.svg`"])
 fails(2, "chat", MLP, says=["did you mean `takt generate --chat`?"])
 fails(2, "run", MLP, "--thread", "2",
       says=["takt run has no flag --thread", "did you mean --threads?"])

@@ -107,6 +107,17 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
                             in_group ? second : "");
 }
 
+/* The argument to blame: a picture, which goes to standard output, or the last one. */
+static const char *surplus_of(const takt_tool *t)
+{
+    for (size_t i = 0; i < t->arg_count; i++) {
+        const char *dot = strrchr(t->args[i], '.');
+        if (dot != NULL && strcmp(dot, ".svg") == 0)
+            return t->args[i];
+    }
+    return t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model";
+}
+
 static int check_args(const takt_tool *t)
 {
     const takt_verb *v = t->verb;
@@ -122,7 +133,7 @@ static int check_args(const takt_tool *t)
         return tool_usage_error(t, 1003, hint, "takt %s wants %s", name, v->arguments);
     if (count > v->arg_max)
         return tool_usage_error(t, 1003, hint, "takt %s does not take the argument %s", name,
-                                t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model");
+                                surplus_of(t));
     return TAKT_EXIT_OK;
 }
 
