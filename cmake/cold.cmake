@@ -4,7 +4,7 @@
 # of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
 # Scalar kernels are for comparison where every processor has NEON, and on x86-64 for those without
 # AVX2, which are several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is
-# rare. Of -O3 the loops around kernels, of steps and of proofs, need the vectoriser.
+# rare.
 # Functions have sections of their own, so that a library leaves out what only tests call; all of a
 # kernel is used.
 set(takt_small $<$<CONFIG:Release>:-Os>
@@ -14,14 +14,9 @@ set(for_size api/logic api/text api/train backend/cuda grad io lang measure op p
 list(JOIN for_size "|" for_size)
 set(planned api base interp ir logic os plan text)
 list(JOIN planned "|" planned)
-set(reports "api/(build|derive|layers|model|opts|params|plan|require|weights)|\
-api/session/(compare|forms|session|shared|state)|ir/(attr|graph|ports|print)|\
+set(reports "api/(build|derive|layers|model|opts|params|require)|ir/(ports|print)|\
 logic/(datalog_|formula_text|proof_check)|text/(calls|decoder|read_|regex_parse|write_)|\
 verify/(certificate|diff|precision|program|property|prove|vnnlib_)")
-set(takt_step_flags -O2)
-if(CMAKE_C_COMPILER_ID STREQUAL GNU) # clang vectorises with -O2
-  list(APPEND takt_step_flags -ftree-vectorize -fvect-cost-model=dynamic)
-endif()
 set(has_vectors ${takt_sources})
 list(FILTER has_vectors INCLUDE REGEX "_(neon|avx2).c$")
 list(TRANSFORM has_vectors REPLACE "^.*/([a-z0-9_]+)_(neon|avx2).c$" "\\1")
@@ -42,8 +37,5 @@ foreach(file IN LISTS takt_sources)
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
   elseif(file MATCHES "(^|/)src/(${planned})/|/kernel/.*_scalar.c$|/map_[iub].*_sve256.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
-  elseif(file MATCHES "(^|/)src/(backend/cpu|verify)/")
-    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
-                 "$<$<CONFIG:Release>:${takt_step_flags}>")
   endif()
 endforeach()
