@@ -1,12 +1,12 @@
 /* twins_find.c - which steps are compiled to the same facts at every size. */
 #include <string.h>
 
+#include "plan/look_back.h"
 #include "plan/twins_fields.h"
 
 enum {
-    WORDS = 24,    /* own ones of a step, on average */
-    PAIRS = 96,    /* of values that two steps read and write */
-    LOOK_BACK = 4, /* steps before it that a step looks at, where there are threads */
+    WORDS = 24, /* own ones of a step, on average */
+    PAIRS = 96, /* of values that two steps read and write */
 };
 
 takt_twins *takt_twins_create(takt_builder *b, const takt_answers *answers)
@@ -152,30 +152,13 @@ static bool same_answers(couple *c)
     return true;
 }
 
-static bool writes(const takt_step *s, uint32_t buffer)
-{
-    for (size_t i = 0; i < s->out_count; i++)
-        if (s->out[i].buffer == buffer)
-            return true;
-    return false;
-}
-
-/* The step that wrote an input of step `index`, if it is one of those that steps look back at. */
-static int32_t source_of(const takt_plan *plan, size_t index, uint32_t buffer)
-{
-    for (size_t k = 1; k <= LOOK_BACK && k <= index; k++)
-        if (writes(&plan->steps[index - k], buffer))
-            return (int32_t)(index - k);
-    return -1;
-}
-
 static void add_sources(couple *c)
 {
     const takt_plan *plan = c->b->p.plan;
     takt_twins *t = c->t;
     for (size_t i = 0; plan->threads > 1 && i < c->one->in_count; i++) {
-        const takt_twin_source s = {source_of(plan, c->index, c->other->in[i].buffer),
-                                    source_of(plan, c->leader, c->one->in[i].buffer)};
+        const takt_twin_source s = {takt_look_back(plan, c->index, c->other->in[i].buffer),
+                                    takt_look_back(plan, c->leader, c->one->in[i].buffer)};
         if (s.own >= 0 || s.leaders >= 0)
             t->sources[t->source_count++] = s;
     }

@@ -7,6 +7,7 @@
 #include "backend/cpu/machine.h"
 #include "backend/kind.h"
 #include "backend/list.h"
+#include "plan/look_back.h"
 
 #define TAKT_CPU(kind) extern const takt_cpu_kind takt_cpu_##kind;
 #include "cpu_list.inc"
@@ -144,14 +145,6 @@ takt_status takt_cpu_blocking(takt_planner *p, const takt_gemm_blocking **blocki
     return p->settings->is_blocked && *blocking == NULL ? TAKT_ERR_MEMORY : TAKT_OK;
 }
 
-static bool writes(const takt_step *s, uint32_t buffer)
-{
-    for (size_t i = 0; i < s->out_count; i++)
-        if (s->out[i].buffer == buffer)
-            return true;
-    return false;
-}
-
 static double bytes_of(const takt_view *v)
 {
     double bytes = takt_dtype_bits(v->dtype) / 8.0;
@@ -164,17 +157,12 @@ static double bytes_of(const takt_view *v)
  * caches. */
 static double spread_bytes(const takt_planner *p)
 {
-    enum { LOOK_BACK = 4 };
-    const size_t count = p->plan->step_count, look = count < LOOK_BACK ? count : LOOK_BACK;
     double bytes = 0;
-    for (size_t i = 0; i < p->step->in_count; i++)
-        for (size_t k = 1; k <= look; k++) {
-            const takt_step *s = &p->plan->steps[count - k];
-            if (writes(s, p->step->in[i].buffer)) {
-                bytes += s->task_count > 1 ? bytes_of(&p->step->in[i]) : 0;
-                break;
-            }
-        }
+    for (size_t i = 0; i < p->step->in_count; i++) {
+        const takt_view *in = &p->step->in[i];
+        const int32_t from = takt_look_back(p->plan, p->plan->step_count, in->buffer);
+        bytes += from >= 0 && p->plan->steps[from].task_count > 1 ? bytes_of(in) : 0;
+    }
     return bytes;
 }
 

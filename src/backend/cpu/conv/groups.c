@@ -30,8 +30,6 @@ typedef struct facts {
     size_t lines, blocks; /* lines of outputs at a time, and how often that is */
 } facts;
 
-static const takt_panels panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
-
 /* Number of positions of an axis that outputs read. */
 static size_t extent(const takt_conv_shape *s, int axis, size_t outputs)
 {
@@ -131,23 +129,16 @@ static void run(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
-static void pack(const facts *f, const float *from, float *to)
-{
-    takt_conv_shape s = f->shape;
-    s.k_row = s.k; /* nothing is padded */
-    takt_conv_pack_weights(&s, panels, from, to);
-}
-
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    pack(user, from, to);
+    takt_near_pack(&((const facts *)user)->shape, from, to);
     return TAKT_OK;
 }
 
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    pack(f, takt_view_data(t, &s->in[f->w]), packed(f, t));
+    takt_near_pack(&f->shape, takt_view_data(t, &s->in[f->w]), packed(f, t));
 }
 
 static takt_status add_operands(takt_planner *p, facts *f)
@@ -157,7 +148,7 @@ static takt_status add_operands(takt_planner *p, facts *f)
     takt_conv_shape s = f->shape;
     s.k_row = s.k;
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
-    if (!takt_conv_packed_floats(&s, panels, &floats))
+    if (!takt_conv_packed_floats(&s, takt_near_panels, &floats))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW,
                          "the packed weights of a convolution are too large");
     f->is_packed = takt_planner_is_kept(p, n->in[1]);

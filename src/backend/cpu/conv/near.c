@@ -228,25 +228,16 @@ static void run(const takt_step *s, const takt_task *t)
 
 /* ---- compiling ---- */
 
-static const takt_panels panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
-
-static void pack(const facts *f, const float *from, float *to)
-{
-    takt_conv_shape s = f->shape;
-    s.k_row = s.k; /* nothing is padded */
-    takt_conv_pack_weights(&s, panels, from, to);
-}
-
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    pack(user, from, to);
+    takt_near_pack(&((const facts *)user)->shape, from, to);
     return TAKT_OK;
 }
 
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    pack(f, takt_view_data(t, &s->in[f->w]), packed(f, t));
+    takt_near_pack(&f->shape, takt_view_data(t, &s->in[f->w]), packed(f, t));
 }
 
 static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
@@ -254,7 +245,8 @@ static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
     const takt_node *n = &p->graph->nodes[p->group->nodes[0]];
     size_t x;
     TAKT_TRY(takt_planner_input(p, from, &x));
-    const size_t bytes = takt_panels_columns(panels, f->shape.cout) * f->shape.k * sizeof(float);
+    const size_t bytes =
+        takt_panels_columns(takt_near_panels, f->shape.cout) * f->shape.k * sizeof(float);
     f->is_packed = takt_planner_is_kept(p, n->in[1]);
     if (f->is_packed) {
         const char *format =

@@ -2,6 +2,7 @@
 #include "backend/cpu/conv/near_lines.h"
 
 #include "backend/cpu/conv/finish.h"
+#include "backend/cpu/conv/patch.h"
 
 /* Adds one chunk of k after the other; the last one also applies what follows the sums. */
 static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
@@ -48,4 +49,11 @@ void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const tak
         takt_conv_finish(&e, &block);
     else if (ends && e.tail != NULL)
         e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
+}
+
+void takt_near_pack(const takt_conv_shape *shape, const float *from, float *to)
+{
+    takt_conv_shape s = *shape;
+    s.k_row = s.k;
+    takt_conv_pack_weights(&s, takt_near_panels, from, to);
 }

@@ -3,6 +3,7 @@
 #define TAKT_BACKEND_CPU_CONV_NEAR_LINES_H
 
 #include "backend/cpu/conv/end.h"
+#include "backend/cpu/conv/shape.h"
 #include "kernel/conv_f32/conv_f32.h"
 
 typedef struct takt_near_lines {
@@ -15,5 +16,9 @@ typedef struct takt_near_lines {
  * channels from `column` on. Chunks of k are adjacent if the channels fill one panel. */
 void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
                          takt_conv_f32 *c, size_t row, size_t column);
+
+/* Weights as that kernel reads them, nothing padded. */
+static const takt_panels takt_near_panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
+void takt_near_pack(const takt_conv_shape *shape, const float *from, float *to);
 
 #endif
