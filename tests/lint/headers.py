@@ -12,6 +12,8 @@ from _lint import BUILD, ROOT, complain, files, finish, read
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 modes = [[os.environ.get("CC", "cc"), "-std=c17", "-xc", "-Wstrict-prototypes"]]
+# A header of kernels may compile alone on one architecture only: the other's compiler looks, too.
+OTHER = {"aarch64": "x86_64", "x86_64": "aarch64"}.get(os.uname().machine, "") + "-linux-gnu-gcc"
 if shutil.which("c++"):
     modes.append(["c++", "-std=c++17", "-xc++"])
 
@@ -89,10 +91,10 @@ def is_first(header):
     return first is not None and header.endswith("/" + first.group(1))
 
 
-def alone(header):
+def alone(header, compiler):
     folders = ["include", "src", "tests", "tools/takt", os.path.join(BUILD, "gen"),
                os.path.join(BUILD, "gen", "tool"), os.path.dirname(header)]
-    done = subprocess.run([*modes[0][:1], "-std=gnu17", "-xc", "-fsyntax-only", "-D_GNU_SOURCE",
+    done = subprocess.run([compiler, "-std=gnu17", "-xc", "-fsyntax-only", "-D_GNU_SOURCE",
                            *("-I" + folder for folder in folders), "-"], cwd=ROOT,
                           input=2 * f'#include "{ROOT}/{header}"\n', text=True,
                           capture_output=True, check=False)
@@ -102,7 +104,10 @@ def alone(header):
 private = [header for folder in ("src", "tests", "tools") for header in files(".h", under=folder)
            if not is_first(header)]
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
-    for header, status, text in pool.map(alone, private):
+    jobs = [(header, modes[0][0]) for header in private]
+    if shutil.which(OTHER):
+        jobs += [(header, OTHER) for header in private if header.startswith("src/kernel/")]
+    for header, status, text in pool.map(lambda job: alone(*job), jobs):
         if status != 0:
             complain(f"{header} does not compile alone; if it is a part of files, call it .inc:\n"
                      f"{text}")
