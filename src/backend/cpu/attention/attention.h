@@ -33,6 +33,7 @@ typedef struct takt_attention {
     takt_ggml_f32_fn *decode;
     takt_dtype k_type, v_type; /* f32, or 16 bits that are widened, or u8: blocks of q8_0 */
     size_t wide_at;            /* floats of a task's scratch before rows that are widened */
+    size_t scores_at, sums_at; /* bytes of the scratch that tasks share, if they share keys */
 } takt_attention;
 
 /* One head of one sequence. */
@@ -121,8 +122,30 @@ size_t takt_attention_wide_packed(const takt_attention *f);
 /* Scratch memory of the products. */
 size_t takt_attention_kernel_bytes(const takt_attention *f, const takt_gemm_f32_info *info);
 
+/* Query heads of one sequence that share a pair, with one query. */
+typedef struct takt_attention_shared {
+    const takt_attention *f;
+    takt_attention_pair p;
+    size_t count, stride; /* stride: of scores */
+    const float *q;
+    float *scores, *out;
+    float *wide; /* [TAKT_GEMM_CHUNK][size], then [count][value_dim] sums */
+    const takt_poll *poll;
+} takt_attention_shared;
+
+/* Scores of keys [first, end). */
+void takt_attention_score(const takt_attention_shared *o, size_t first, size_t end);
+/* All scores to weights; `head` is the number of the first head among those of all sequences. */
+void takt_attention_weigh_shared(const takt_step *s, const takt_task *t,
+                                 const takt_attention_shared *o, size_t head);
+/* Weighted values of keys [first, first + count), at most a chunk of them unless v is f32. */
+void takt_attention_sum(const takt_attention_shared *o, size_t first, size_t count, float *to);
+
 /* One query: k and v are read in place. */
 takt_step_run_fn takt_attention_run_one;
+/* The same by tasks that share the keys of a pair. False, and the step is as it was: heads of k and
+ * v are shared evenly anyway, or keys are few. */
+bool takt_attention_split(takt_planner *p, takt_attention *f, size_t tasks);
 /* Few queries of few keys, none of them absent for some queries: nothing is packed. `count` queries
  * from `first` on. */
 bool takt_attention_is_few(const takt_attention *f);

@@ -5,6 +5,9 @@
  * keys, column-major as stored; the result is the product with the values. Nothing is packed, and
  * nothing beyond a sequence's length is read. Narrower rows are converted to floats a chunk of keys
  * at a time, which stays in L1 or L2; sums of chunks are added in order, as in any product.
+ *
+ * Where keys are many and heads cannot be shared evenly, tasks take parts of the keys instead
+ * (backend/cpu/attention/split.c).
  */
 #include <string.h>
 
@@ -27,16 +30,7 @@ size_t takt_attention_wide(const takt_attention *f)
     return is_wide(f) ? takt_attention_aligned((CHUNK + f->group) * widest(f)) : 0;
 }
 
-/* Some heads of one sequence that share a pair. */
-typedef struct heads {
-    const takt_attention *f;
-    takt_attention_pair p;
-    size_t count, stride; /* stride: of scores */
-    const float *q;
-    float *scores, *out;
-    float *wide; /* [CHUNK][size], then [count][value_dim] sums */
-    const takt_poll *poll;
-} heads;
+typedef takt_attention_shared heads;
 
 /* Keys [first, first + count) as floats, `*row` apart. */
 static const float *floats_of(const heads *o, const takt_attention_rows *r, size_t first,
@@ -50,18 +44,17 @@ static const float *floats_of(const heads *o, const takt_attention_rows *r, size
     return o->wide;
 }
 
-/* Keys that are taken at once. */
-static size_t step_of(const heads *o, takt_dtype type, size_t first)
+/* Of `left` keys, those that are taken at once. */
+static size_t step_of(takt_dtype type, size_t left)
 {
-    const size_t left = o->p.keys - first;
     return type == TAKT_F32 || left < CHUNK ? left : CHUNK;
 }
 
-static void score(const heads *o)
+void takt_attention_score(const heads *o, size_t first, size_t end)
 {
     const takt_attention *f = o->f;
     const takt_attention_rows keys = {o->p.k, o->p.k_row, f->dim, f->k_type};
-    for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
+    for (size_t n; first < end && !takt_poll_stops(o->poll); first += n) {
         takt_direct_f32 g = {.m = o->count,
                              .k = f->dim,
                              .a = o->q,
@@ -70,10 +63,40 @@ static void score(const heads *o)
                              .c = o->scores + first,
                              .ldc = o->stride,
                              .poll = o->poll};
-        g.n = n = step_of(o, f->k_type, first);
+        g.n = n = step_of(f->k_type, end - first);
         g.b = floats_of(o, &keys, first, n, &g.b_col);
         f->direct(&g);
     }
+}
+
+void takt_attention_weigh_shared(const takt_step *s, const takt_task *t, const heads *o,
+                                 size_t head)
+{
+    const takt_attention *f = o->f;
+    for (size_t i = 0; i < o->count; i++) {
+        takt_attention_head one =
+            takt_attention_head_of(s, t, head / f->heads, head % f->heads + i);
+        one.keys = o->p.keys;
+        one.scores = o->scores + i * o->stride;
+        takt_attention_weigh(&one, 0, 1, o->p.keys, o->stride);
+    }
+}
+
+void takt_attention_sum(const heads *o, size_t first, size_t count, float *to)
+{
+    const takt_attention *f = o->f;
+    const takt_attention_rows values = {o->p.v, o->p.v_row, f->value_dim, f->v_type};
+    takt_direct_f32 g = {.m = o->count,
+                         .n = f->value_dim,
+                         .k = count,
+                         .a = o->scores + first,
+                         .a_row = o->stride,
+                         .b_col = 1,
+                         .c = to,
+                         .ldc = f->value_dim,
+                         .poll = o->poll};
+    g.b = floats_of(o, &values, first, count, &g.b_row);
+    f->direct(&g);
 }
 
 static void add_sums(const heads *o, const float *sums)
@@ -86,20 +109,10 @@ static void add_sums(const heads *o, const float *sums)
 static void sum_values(const heads *o)
 {
     const takt_attention *f = o->f;
-    const takt_attention_rows values = {o->p.v, o->p.v_row, f->value_dim, f->v_type};
     float *sums = o->wide + CHUNK * widest(f);
     for (size_t first = 0, n; first < o->p.keys && !takt_poll_stops(o->poll); first += n) {
-        takt_direct_f32 g = {.m = o->count,
-                             .n = f->value_dim,
-                             .a = o->scores + first,
-                             .a_row = o->stride,
-                             .b_col = 1,
-                             .c = first == 0 ? o->out : sums,
-                             .ldc = f->value_dim,
-                             .poll = o->poll};
-        g.k = n = step_of(o, f->v_type, first);
-        g.b = floats_of(o, &values, first, n, &g.b_row);
-        f->direct(&g);
+        n = step_of(f->v_type, o->p.keys - first);
+        takt_attention_sum(o, first, n, first == 0 ? o->out : sums);
         if (first > 0)
             add_sums(o, sums);
     }
@@ -124,13 +137,8 @@ static void run_pair(const takt_step *s, const takt_task *t, size_t pair, size_t
         memset(h.out, 0, o.count * f->value_dim * sizeof *h.out);
         return;
     }
-    score(&o);
-    for (size_t i = 0; i < o.count; i++) {
-        takt_attention_head one = takt_attention_head_of(s, t, b, first + i);
-        one.keys = o.p.keys;
-        one.scores = o.scores + i * o.stride;
-        takt_attention_weigh(&one, 0, 1, o.p.keys, o.stride);
-    }
+    takt_attention_score(&o, 0, o.p.keys);
+    takt_attention_weigh_shared(s, t, &o, b * f->heads + first);
     sum_values(&o);
 }
 

@@ -325,14 +325,17 @@ static takt_status compile_one(takt_planner *p, facts *f)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const size_t pairs = count_pairs(f), most = pairs > 0 ? (threads + pairs - 1) / pairs : 1;
     const double pair = (double)f->keys * (double)(f->dim + f->value_dim);
+    const double flops = 2 * pair * (double)(f->heads * f->batch);
+    const double bytes = sizeof(float) * pair * (double)pairs;
     f->direct = takt_kernel_as_direct_f32(takt_planner_kernel(p, "direct_f32"));
     f->parts = most < f->group ? most : f->group;
     set_row_kernels(p, f);
+    if (takt_attention_split(p, f, takt_cpu_tasks(p, flops, bytes, threads)))
+        return TAKT_OK;
     p->step->run = takt_attention_run_one;
     f->wide_at = f->group * takt_attention_aligned(f->keys);
     p->step->scratch_each = (f->wide_at + takt_attention_wide(f)) * sizeof(float);
-    p->step->task_count = takt_cpu_tasks(p, 2 * pair * (double)(f->heads * f->batch),
-                                         sizeof(float) * pair * (double)pairs, pairs * f->parts);
+    p->step->task_count = takt_cpu_tasks(p, flops, bytes, pairs * f->parts);
     return TAKT_OK;
 }
 
