@@ -4,7 +4,7 @@
  * as [k / 8][8 pairs of columns][2][8]; scales and zero points with them, as each pair of columns
  * wants them: [block][8][d0 d1 d0 d1]. Packed A has two rows in a vector, up to three pairs in
  * a strip: [k / 8][pairs][2][8]. Sums of floats wait in scratch, in the order of smmla. A single
- * row is left to sdot, which wastes nothing on a second one.
+ * row is left to sdot, which wastes nothing on a second one, or, by 8 bits, multiplied by usdot.
  */
 #include "kernel/block_i8/block_i8.h"
 
@@ -16,6 +16,10 @@ enum { DISTANT = 2, MR = 4 };
 
 #define LEFT_TO takt_unit_block_i8_dotprod
 #include "kernel/block_i8/left.inc"
+
+#include "kernel/block_i8/usdot.inc"
+
+#include "kernel/block_i8/tile.inc"
 
 #include "kernel/block_i8/spread.inc"
 
@@ -304,6 +308,30 @@ static void one_panel(const mm_walk *o)
     }
 }
 
+TILE(far_8, 1, WIDTH, 8, PLAIN)
+TILE(row_8, 1, VECTORS, 8, PLAIN)
+TILE(far_8_f16, 1, WIDTH, 8, PLAIN_F16)
+TILE(row_8_f16, 1, VECTORS, 8, PLAIN_F16)
+
+static bool is_row_8(const takt_block_i8 *g)
+{
+    return g->m == 1 && g->b.bits == 8 && g->b.n > 0 && !g->b.zero && is_small(&g->b);
+}
+
+/* Rounded as sdot has it. */
+static void run_row_8(const takt_block_i8 *g)
+{
+    char *at = g->rounded ? (char *)(uintptr_t)g->rounded : g->scratch;
+    const rows_i8 a = rows_at(&g->b, at, 1, 0);
+    tile_job t = {.g = g, .a = &a, .small = true};
+    if (!g->rounded)
+        quantise_rows(g, &a, 0, 1);
+    if (g->b.scale_is_f16)
+        one_row(&t, far_8_f16, row_8_f16);
+    else
+        one_row(&t, far_8, row_8);
+}
+
 /* sdot is best at four rows of levels that fill their bytes: it spreads nothing. */
 static bool by_rows(const takt_block_i8 *g)
 {
@@ -312,6 +340,10 @@ static bool by_rows(const takt_block_i8 *g)
 
 static void run(const takt_block_i8 *g)
 {
+    if (is_row_8(g)) {
+        run_row_8(g);
+        return;
+    }
     if (by_rows(g)) {
         run_rows(g);
         return;
