@@ -118,8 +118,8 @@ static takt_id constant_of(takt_graph *g, const takt_type *type, const double *v
     return takt_shrink_constant(g, type, values);
 }
 
-/* One scale per row, weights in their own shape. */
-static takt_id by_channel(takt_graph *g, const takt_quant_form *f, double *room)
+/* One scale per row, weights in their own shape; `scale` receives those of all rows. */
+static takt_id by_channel(takt_graph *g, const takt_quant_form *f, double *room, takt_id *scale)
 {
     const takt_shrink_layer *l = f->layer;
     const takt_quant_weights *w = f->weights;
@@ -132,7 +132,7 @@ static takt_id by_channel(takt_graph *g, const takt_quant_form *f, double *room)
     takt_id in[2] = {constant_of(g, &type, room)};
     for (int64_t r = 0; r < l->rows; r++)
         room[r] = (double)w->scale[r];
-    in[1] = constant_of(g, &scales, room);
+    *scale = in[1] = constant_of(g, &scales, room);
     const takt_named_attr axis = {"axis", takt_attr_i64(l->w_axis)};
     return takt_graph_call(g, &takt_op_dequantize, 2, in, 1, &axis);
 }
@@ -168,27 +168,23 @@ static takt_id spread(takt_graph *g, const takt_quant_form *f, takt_id b)
     return after > 0 ? takt_reshape(g, b, dims, (size_t)after + 1) : b;
 }
 
-static takt_id add_bias(takt_graph *g, const takt_quant_form *f, takt_id y, float x_scale,
+/* A bias in steps of x's scale times the weights', which the graph has as that product: as a
+ * constant of its own it would take a third of the bytes that a channel adds to its weights. */
+static takt_id steps_of(takt_graph *g, const takt_quant_form *f, takt_id w_scale, float x_scale,
                         double *room)
 {
     const takt_shrink_layer *l = f->layer;
     const takt_quant_weights *w = f->weights;
-    takt_type type = {TAKT_F32, 1, {l->rows}};
-    if (x_scale == 0)
-        return takt_add(g, y, spread(g, f, constant_of(g, &type, w->bias)));
+    const takt_type type = {TAKT_I32, 1, {l->rows}};
     const double most = 0x1p31 - 1;
-    for (int64_t r = 0; r < l->rows; r++)
-        room[r] = (double)(x_scale * w->scale[r]);
-    takt_id in[2] = {TAKT_NONE, constant_of(g, &type, room)};
     for (int64_t r = 0; r < l->rows; r++) {
-        const double q = nearbyint(w->bias[r] / room[r]);
+        const double q = nearbyint(w->bias[r] / (double)(x_scale * w->scale[r]));
         room[r] = q > most ? most : q < -most ? -most : q;
     }
-    type.dtype = TAKT_I32;
-    in[0] = constant_of(g, &type, room);
+    const takt_id in[] = {constant_of(g, &type, room),
+                          takt_mul(g, w_scale, scalar(g, TAKT_F32, (double)x_scale))};
     const takt_named_attr axis = {"axis", takt_attr_i64(0)};
-    const takt_id wide = takt_graph_call(g, &takt_op_dequantize, 2, in, 1, &axis);
-    return takt_add(g, y, spread(g, f, wide));
+    return takt_graph_call(g, &takt_op_dequantize, 2, in, 1, &axis);
 }
 
 takt_id takt_qdq_layer(takt_graph *g, const takt_quant_form *f, takt_id x, float x_scale)
@@ -202,17 +198,21 @@ takt_id takt_qdq_layer(takt_graph *g, const takt_quant_form *f, takt_id x, float
         takt_arena_deinit(&arena);
         return takt_graph_fail(g, TAKT_ERR_MEMORY);
     }
-    takt_id y;
+    takt_id y, w_scale = TAKT_NONE;
     if (f->weights->block > 0) {
         const takt_id wide = by_block(g, f, room);
         y = l->is_conv ? takt_graph_append(g, n->op, 2, (const takt_id[]){x, wide}, n->attr)
                        : takt_matmul(g, x, wide, false, true);
     } else {
-        const takt_id wide = by_channel(g, f, room);
+        const takt_id wide = by_channel(g, f, room, &w_scale);
         y = takt_graph_append(g, n->op, 2, (const takt_id[]){x, wide}, n->attr);
     }
-    if (f->weights->has_bias)
-        y = add_bias(g, f, y, x_scale, room);
+    if (f->weights->has_bias) {
+        const takt_type type = {TAKT_F32, 1, {l->rows}};
+        const takt_id b = x_scale != 0 ? steps_of(g, f, w_scale, x_scale, room)
+                                       : constant_of(g, &type, f->weights->bias);
+        y = takt_add(g, y, spread(g, f, b));
+    }
     takt_arena_deinit(&arena);
     return y;
 }
