@@ -15,7 +15,7 @@ static void half(const takt_depthwise_i8 *d, size_t c);
 #include "kernel/depthwise_i8/walk.inc"
 #include "kernel/depthwise_i8/x86_taps.inc"
 
-INLINE __m256i widened(const uint8_t *const *const x[2], size_t k, size_t c, const bool x_unsigned,
+INLINE __m256i widened(const spot x[2], size_t k, size_t c, const bool x_unsigned,
                        const bool is_half)
 {
     const __m128i bytes = tap(x, k, c, is_half);
@@ -23,8 +23,8 @@ INLINE __m256i widened(const uint8_t *const *const x[2], size_t k, size_t c, con
 }
 
 /* Channels [c, c + 16) of what x[taps] points to; lanes of 128 bits are put in order at the end. */
-INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *const x[2], size_t c,
-                        sums_16 s, const bool x_unsigned, const bool is_half)
+INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const spot x[2], size_t c, sums_16 s,
+                        const bool x_unsigned, const bool is_half)
 {
     __m256i low = _mm256_setzero_si256(), high = low;
     const int16_t *w = d->w + c;

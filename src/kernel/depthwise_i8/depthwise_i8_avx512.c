@@ -16,7 +16,7 @@ static void half(const takt_depthwise_i8 *d, size_t c);
 #include "kernel/depthwise_i8/x86_taps.inc"
 
 /* Values below 2^15 in 32 bits each: a tap and its neighbour share them, so vpmaddwd adds both. */
-INLINE __m512i widened(const uint8_t *const *const x[2], size_t k, size_t c, const bool x_unsigned,
+INLINE __m512i widened(const spot x[2], size_t k, size_t c, const bool x_unsigned,
                        const bool is_half)
 {
     const __m128i bytes = tap(x, k, c, is_half);
@@ -34,8 +34,8 @@ INLINE __m512i paired(__m512i a, __m512i b)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, a, _mm512_slli_epi32(b, 16));
 }
 
-INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const uint8_t *const *const x[2], size_t c,
-                        sums_16 s, const bool x_unsigned, const bool is_half)
+INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const spot x[2], size_t c, sums_16 s,
+                        const bool x_unsigned, const bool is_half)
 {
     const int16_t *w = d->w + c;
     __m512i sums = s.at[0];

@@ -17,10 +17,12 @@ typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
     takt_depthwise_i8_fn *run;
-    bool is_packed;                 /* weights are constants, and lie as the kernel expects them */
-    size_t packed_at;               /* in shared scratch, unless is_packed */
-    size_t dot, sum;                /* offsets behind the 16-bit weights */
-    size_t rows, at, bias, shifted; /* offsets in a worker's scratch, after the padding */
+    bool is_packed;   /* weights are constants, and lie as the kernel expects them */
+    size_t packed_at; /* in shared scratch, unless is_packed */
+    size_t dot, sum;  /* offsets behind the 16-bit weights */
+    size_t inner[2];  /* columns of y whose taps are all columns of x */
+    /* Offsets in a worker's scratch, after the padding: */
+    size_t rows, columns, taps, spots, bias, shifted;
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -118,88 +120,89 @@ static void set_bias(const takt_step *s, const takt_task *t, const takt_depthwis
 
 /* ---- taps ---- */
 
-/* The rows of x that the window at (plane, line) reads; NULL: in the padding. */
-static void find_rows(const takt_conv_shape *c, const uint8_t *sample, const size_t at[3],
-                      const uint8_t **rows)
-{
-    for (size_t r = 0; r < c->kernel[0] * c->kernel[1]; r++) {
-        const size_t i = at[0] * c->stride[0] + r / c->kernel[1] * c->dilation[0] - c->before[0];
-        const size_t j = at[1] * c->stride[1] + r % c->kernel[1] * c->dilation[1] - c->before[1];
-        rows[r] = i < c->in[0] && j < c->in[1] ? sample + i * c->x_at[0] + j * c->x_at[1] : NULL;
-    }
-}
-
 /* What finding taps needs, besides the positions. */
 typedef struct finder {
     const takt_conv_shape *shape;
+    const size_t *inner; /* columns of y, from and to, whose taps are all columns of x */
     const uint8_t *x, *padding;
-    const uint8_t **rows; /* room for those of one window */
+    const uint8_t **rows; /* room for those of one window; NULL: in the padding */
+    size_t *columns;      /* room for the same: bytes from the beginning of a row, or NOWHERE */
+    const uint8_t **taps; /* room for those of all positions */
 } finder;
 
-/* The taps of one position whose column is `column`. Columns before the first one wrap around to a
- * number that is too great. */
-static const uint8_t **find_at(const finder *f, size_t column, const uint8_t **to)
+#define NOWHERE SIZE_MAX
+
+/* The rows of x that the windows of a line read. Returns whether none is in the padding. Rows
+ * before the first one wrap around to a number that is too great. */
+static bool find_rows(const finder *f, const uint8_t *sample, const size_t at[3])
 {
     const takt_conv_shape *c = f->shape;
-    for (size_t r = 0; r < c->kernel[0] * c->kernel[1]; r++)
-        for (size_t k = 0; k < c->kernel[2]; k++) {
-            const size_t at = column * c->stride[2] + k * c->dilation[2] - c->before[2];
-            const bool inside = f->rows[r] != NULL && at < c->in[2];
-            *to++ = inside ? f->rows[r] + at * c->x_at[2] : f->padding;
+    const uint8_t **to = f->rows;
+    bool all = true;
+    for (size_t a = 0; a < c->kernel[0]; a++)
+        for (size_t b = 0; b < c->kernel[1]; b++) {
+            const size_t i = at[0] * c->stride[0] + a * c->dilation[0] - c->before[0];
+            const size_t j = at[1] * c->stride[1] + b * c->dilation[1] - c->before[1];
+            const bool inside = i < c->in[0] && j < c->in[1];
+            *to++ = inside ? sample + i * c->x_at[0] + j * c->x_at[1] : NULL;
+            all &= inside;
         }
+    return all;
+}
+
+/* The taps of one position whose column is `column`. */
+static const uint8_t **find_taps(const finder *f, size_t column, const uint8_t **to)
+{
+    const takt_conv_shape *c = f->shape;
+    const size_t rows = c->kernel[0] * c->kernel[1], columns = c->kernel[2];
+    for (size_t k = 0; k < columns; k++) {
+        const size_t at = column * c->stride[2] + k * c->dilation[2] - c->before[2];
+        f->columns[k] = at < c->in[2] ? at * c->x_at[2] : NOWHERE;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        const uint8_t *const row = f->rows[r];
+        for (size_t k = 0; k < columns; k++) {
+            const size_t at = f->columns[k];
+            *to++ = row != NULL && at != NOWHERE ? row + at : f->padding;
+        }
+    }
     return to;
 }
 
-/* Whether every tap of `column` is a column of x. */
-static bool is_inner(const takt_conv_shape *c, size_t column)
+/* The next line: where it begins, in which sample. */
+static const uint8_t *next_line(const takt_conv_shape *c, const uint8_t *sample, size_t at[3])
 {
-    const size_t first = column * c->stride[2];
-    return first >= c->before[2] &&
-           first - c->before[2] + (c->kernel[2] - 1) * c->dilation[2] < c->in[2];
+    at[2] = 0;
+    if (++at[1] < c->out[1])
+        return sample;
+    at[1] = 0;
+    if (++at[0] < c->out[0])
+        return sample;
+    at[0] = 0;
+    return sample + c->x_sample;
 }
 
-/* The last column of which every tap is a column of x, if there is one. */
-static size_t last_inner(const takt_conv_shape *c)
-{
-    return (c->in[2] + c->before[2] - 1 - (c->kernel[2] - 1) * c->dilation[2]) / c->stride[2];
-}
-
-/* The taps of `count` positions between the borders: those of the position before, one step further
- * each time. Tap by tap, so that an address is an addition to the last one. */
-static const uint8_t **go_on(const finder *f, size_t count, const uint8_t **to)
+/* Where positions [first, first + count) read. Those of a line whose taps are all bytes of x share
+ * the places of their taps. */
+static void find_spots(const finder *f, size_t first, size_t count, takt_depthwise_spot *spot)
 {
     const takt_conv_shape *c = f->shape;
-    const size_t further = c->stride[2] * c->x_at[2], taps = c->taps;
-    for (size_t k = 0; k < taps; k++) {
-        const uint8_t *at = (to - taps)[k];
-        const size_t step = at == f->padding ? 0 : further;
-        for (size_t p = 0; p < count; p++)
-            to[p * taps + k] = at += step;
-    }
-    return to + count * taps;
-}
-
-/* The bytes under each tap of positions [first, first + count). */
-static void find_taps(const finder *f, size_t first, size_t count, const uint8_t **to)
-{
-    const takt_conv_shape *c = f->shape;
-    size_t at[3] = {0, 0, c->out[2]};
-    for (size_t p = first; p < first + count;) {
-        if (at[2] == c->out[2]) { /* a new line, which may begin in its middle */
-            takt_conv_unflatten(c->out, p % c->positions, at);
-            find_rows(c, f->x + p / c->positions * c->x_sample, at, f->rows);
+    const uint8_t **to = f->taps, *sample = f->x + first / c->positions * c->x_sample;
+    const size_t step = c->stride[2] * c->x_at[2];
+    size_t at[3];
+    takt_conv_unflatten(c->out, first % c->positions, at);
+    for (const takt_depthwise_spot *end = spot + count; spot < end;
+         sample = next_line(c, sample, at)) {
+        const bool is_whole = find_rows(f, sample, at);
+        while (at[2] < c->out[2] && spot < end) {
+            const bool shares = is_whole && at[2] >= f->inner[0] && at[2] < f->inner[1];
+            const size_t left = (size_t)(end - spot), most = shares ? f->inner[1] - at[2] : 1,
+                         more = left < most ? left : most;
+            for (size_t i = 0; i < more; i++)
+                *spot++ = (takt_depthwise_spot){to, i * step};
+            to = find_taps(f, at[2], to);
+            at[2] += more;
         }
-        to = find_at(f, at[2], to);
-        size_t more = 0;
-        if (is_inner(c, at[2])) {
-            const size_t inner = last_inner(c) - at[2], line = c->out[2] - 1 - at[2];
-            more = first + count - 1 - p;
-            more = more < inner ? more : inner;
-            more = more < line ? more : line;
-            to = go_on(f, more, to);
-        }
-        at[2] += 1 + more;
-        p += 1 + more;
     }
 }
 
@@ -208,16 +211,19 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
     char *own = t->scratch_own;
-    const finder taps = {.shape = c,
+    const finder find = {.shape = c,
+                         .inner = f->inner,
                          .x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]),
                          .padding = (const uint8_t *)own,
-                         .rows = (const uint8_t **)(void *)(own + f->rows)};
-    const uint8_t **at = (const uint8_t **)(void *)(own + f->at);
+                         .rows = (const uint8_t **)(void *)(own + f->rows),
+                         .columns = (size_t *)(void *)(own + f->columns),
+                         .taps = (const uint8_t **)(void *)(own + f->taps)};
+    takt_depthwise_spot *const spots = (takt_depthwise_spot *)(void *)(own + f->spots);
     int32_t *bias = (int32_t *)(void *)(own + f->bias);
     takt_requant q = takt_integer_requant_of(&f->integer, s, t, 0);
     takt_depthwise_i8 d = {.taps = c->taps,
                            .channels = c->groups,
-                           .x = at,
+                           .spots = spots,
                            .x_unsigned = f->integer.a_unsigned,
                            .requant = &q};
     memset(own, takt_integer_a_zero(&f->integer, s, t), c->groups);
@@ -229,7 +235,7 @@ static void run(const takt_step *s, const takt_task *t)
     for (; first < end && !takt_poll_stops(t->poll); first += d.positions) {
         d.positions = end - first < POSITIONS ? end - first : POSITIONS;
         d.y = (char *)takt_view_data(t, &s->out[0]) + first * c->groups * f->integer.result_bytes;
-        find_taps(&taps, first, d.positions, at);
+        find_spots(&find, first, d.positions, spots);
         f->run(&d);
     }
 }
@@ -256,14 +262,45 @@ static void set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
     f->rows = takt_cpu_aligned(c->groups);
-    f->at = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
+    f->columns = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
+    f->taps = f->columns + takt_cpu_aligned(c->kernel[2] * sizeof(size_t));
     const size_t all = c->batch * c->positions, positions = all < POSITIONS ? all : POSITIONS;
     const bool is_shifted = f->integer.b_unsigned || !f->integer.has_no_zeros;
-    f->bias = f->at + takt_cpu_aligned(positions * c->taps * sizeof(void *));
+    f->spots = f->taps + takt_cpu_aligned(positions * c->taps * sizeof(void *));
+    f->bias = f->spots + takt_cpu_aligned(positions * sizeof(takt_depthwise_spot));
     f->shifted = f->bias + takt_cpu_aligned(c->groups * sizeof(int32_t));
     p->step->scratch_each = f->shifted;
     if (is_shifted)
         p->step->scratch_each += takt_cpu_aligned(c->groups * c->taps * sizeof(int16_t));
+}
+
+/* Columns before the first tap of x's first one, and those up to the last tap of its last. */
+static void find_inner(const takt_conv_shape *c, size_t inner[2])
+{
+    const size_t reach = (c->kernel[2] - 1) * c->dilation[2], stride = c->stride[2];
+    const size_t end =
+        c->in[2] + c->before[2] > reach ? (c->in[2] + c->before[2] - reach - 1) / stride + 1 : 0;
+    inner[0] = (c->before[2] + stride - 1) / stride;
+    inner[1] = end < c->out[2] ? end : c->out[2];
+}
+
+static bool is_column(const takt_conv_shape *c)
+{
+    return c->in[2] == 1 && c->out[2] == 1 && c->kernel[2] == 1 && c->before[2] == 0;
+}
+
+/* Images of one column become lines, whose positions share the places of their taps. */
+static void move_lines(takt_conv_shape *c)
+{
+    size_t *const all[] = {c->in, c->out, c->kernel, c->stride, c->dilation, c->before, c->x_at};
+    if (!is_column(c))
+        return;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i][2] = all[i][1];
+        all[i][1] = all[i][0];
+    }
+    c->in[0] = c->out[0] = c->kernel[0] = c->stride[0] = c->dilation[0] = 1;
+    c->before[0] = c->x_at[0] = 0;
 }
 
 static takt_status compile(takt_planner *p)
@@ -273,6 +310,8 @@ static takt_status compile(takt_planner *p)
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    move_lines(&f->shape);
+    find_inner(&f->shape, f->inner);
     const takt_conv_shape *c = &f->shape;
     f->integer = (takt_integer){.n = 1, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
     TAKT_TRY(takt_integer_compile(p, &f->integer, false));
