@@ -81,6 +81,7 @@ static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, s
 static takt_requant choose_requant(const columns *o, unsigned bits, const takt_epilogue_f32 *e)
 {
     const takt_requant_to to = (takt_requant_to)(bits & 3);
+    const int32_t least = to == TAKT_REQUANT_U8 ? 0 : -128; /* as zero point and lo: a relu's */
     return (takt_requant){.to = to,
                           .bias = bits & 4 ? o->bias : NULL,
                           .scale = bits & 768 ? NULL : o->scale,
@@ -89,10 +90,8 @@ static takt_requant choose_requant(const columns *o, unsigned bits, const takt_e
                           .shift = bits & 256 ? o->shift : NULL,
                           .goes_right = o->goes_right,
                           .scale_per_column = (bits & 8) != 0,
-                          .zero = 3,
-                          .lo = bits & 8                ? 2
-                                : to == TAKT_REQUANT_U8 ? 0
-                                                        : -128,
+                          .zero = bits & 16 ? 3 : least,
+                          .lo = bits & 32 ? 2 : least,
                           .hi = to == TAKT_REQUANT_U8 ? 255
                                 : bits & 4            ? 100
                                                       : 127,
