@@ -1,5 +1,6 @@
 /* Reduce.c - MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL. */
-#include "io/tflite/quant.h"
+#include "io/tflite/window.h"
+#include "op/util/integer.h"
 
 typedef struct axes {
     int64_t at[TAKT_MAX_RANK];
@@ -51,6 +52,61 @@ static takt_tfl_fixed mean_factor(takt_tfl_fixed f, int64_t count)
     return (takt_tfl_fixed){(int32_t)(up / count), f.shift - bits};
 }
 
+/* Bytes as an image, [samples, rows, 1, channels], and the shape of the result. */
+typedef struct image {
+    int64_t dims[4];
+    takt_dim shape[TAKT_MAX_RANK];
+    size_t rank;
+} image;
+
+/* False: x has no bytes, the axes that go do not lie between others, or are too long. */
+static bool image_of(const takt_type *t, const axes *a, bool keeps, image *m)
+{
+    enum { MOST = 1024, SAMPLES = 0, ROWS = 1, CHANNELS = 3 };
+    bool goes[TAKT_MAX_RANK] = {false};
+    int part = SAMPLES;
+    *m = (image){.dims = {1, 1, 1, 1}};
+    for (size_t i = 0; i < a->count; i++)
+        goes[a->at[i]] = true;
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d] < 1 || (goes[d] && part == CHANNELS))
+            return false;
+        part = goes[d] ? ROWS : part == ROWS ? CHANNELS : part;
+        m->dims[part] *= t->dim[d];
+        if (!goes[d] || keeps)
+            m->shape[m->rank++] = goes[d] ? 1 : t->dim[d];
+    }
+    return (t->dtype == TAKT_I8 || t->dtype == TAKT_U8) && part == CHANNELS && m->dims[1] <= MOST;
+}
+
+/* The same as a convolution with ones, which scales its sums; TAKT_NONE: it cannot be one. */
+static takt_id convolved(takt_tfl_call *c, takt_id x, const axes *a, takt_tfl_fixed f)
+{
+    takt_graph *g = c->g;
+    const takt_type t = *takt_type_of(g, x);
+    const takt_tfl_tensor *tx = takt_tfl_tensor_in(c, 0), *ty = takt_tfl_tensor_out(c, 0);
+    image m;
+    if (!image_of(&t, a, takt_tfl_u8(c, 0, 0) != 0, &m) || !takt_tfl_good(c))
+        return TAKT_NONE;
+    const takt_tfl_window w = {.axes = 2, .stride = {1, 1}, .dilation = {1, 1}};
+    const int64_t ones[] = {m.dims[3], m.dims[1], 1, 1};
+    takt_named_attr attrs[TAKT_TFL_CONV_ATTRS];
+    takt_tfl_window_attrs(&w, m.dims[3], attrs);
+    const takt_id in[TAKT_INTEGER_ALL] = {
+        [TAKT_INTEGER_A] = takt_reshape(g, x, m.dims, 4),
+        [TAKT_INTEGER_B] = takt_broadcast(g, takt_tfl_number(c, TAKT_I8, 1), ones, 4),
+        [TAKT_INTEGER_A_ZERO] = takt_tfl_number(c, t.dtype, takt_tfl_quant_of(c, tx).zero),
+        [TAKT_INTEGER_B_ZERO] = TAKT_NONE,
+        [TAKT_INTEGER_BIAS] = TAKT_NONE,
+        [TAKT_INTEGER_SCALE] = takt_tfl_number(c, TAKT_I32, f.multiplier),
+        [TAKT_INTEGER_ZERO] =
+            takt_tfl_number(c, takt_tfl_dtype_of(ty->type), takt_tfl_quant_of(c, ty).zero),
+        [TAKT_INTEGER_SHIFT] = takt_tfl_number(c, TAKT_I32, f.shift)};
+    const takt_id y =
+        takt_graph_call(g, &takt_op_integer_conv, TAKT_INTEGER_ALL, in, TAKT_TFL_CONV_ATTRS, attrs);
+    return takt_reshape(g, y, m.shape, m.rank);
+}
+
 static takt_id integers(takt_tfl_call *c, takt_id x, const axes *a)
 {
     takt_graph *g = c->g;
@@ -64,11 +120,14 @@ static takt_id integers(takt_tfl_call *c, takt_id x, const axes *a)
     const float real = q.scale / r.scale;
     takt_tfl_fixed f =
         takt_tfl_fixed_of(is_mean ? (double)q.scale / (double)r.scale : (double)real);
+    if (is_mean)
+        f = mean_factor(f, a->elements);
+    const takt_id y = convolved(c, x, a, f);
+    if (y != TAKT_NONE)
+        return y;
     takt_id sum = reduced(c, &takt_op_reduce_sum, takt_tfl_cast(c, x, TAKT_I32), a);
     if (q.zero != 0 && sum != TAKT_NONE)
         sum = takt_sub(g, sum, takt_tfl_number(c, TAKT_I32, (double)q.zero * (double)a->elements));
-    if (is_mean)
-        f = mean_factor(f, a->elements);
     return takt_tfl_saturate(c, takt_tfl_rescale(c, sum, f), r.zero, takt_tfl_range_of(dtype),
                              dtype);
 }
