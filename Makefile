@@ -87,7 +87,7 @@ peers: setup build ## Takt against its peers, all rows; ROWS=gemm,mlp for some, 
 	@BUILD=$(BUILD) $(or $(peers_$(ROWS)),$(peers_rows))
 
 gpu-test: build ## everything that needs a GPU: kernels, models, sanitizer; skipped where there is none
-	@scripts/gpu --build $(BUILD) kernels check digests models sanitizer || [ $$? -eq 77 ]
+	@scripts/gpu --build $(BUILD) kernels check digests faults models sanitizer || [ $$? -eq 77 ]
 
 gpu-peers: build ## Takt against torch on a GPU, times as a caller sees them; skipped where there is none
 	@python3 bench/peers/keep.py --gpu gpu-peers scripts/gpu --build $(BUILD) kernels models peers || [ $$? -eq 77 ]
