@@ -34,7 +34,7 @@
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *   address, address_of(p)       of shared memory, held in a register: found once
- *   in_register(n)               n, which is not computed again where it is used; long_in_register(n)
+ *   in_register(n)               n, not computed again where it is used; long_in_register: 64 bits
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
