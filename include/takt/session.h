@@ -213,8 +213,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
 /** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
  *  plan was made from: a plan keeps only the weights that it needs, so the model must be passed
  *  again. The new plan has the old one's options and comes from the cache; state is kept; what was
- *  bound must be bound again. TAKT_ERR_SHAPE if a state's shape depends on the sizes. On failure
- *  the session is unchanged. */
+ *  bound must be bound again, and inputs in the session's own memory must be written again.
+ *  TAKT_ERR_SHAPE if a state's shape depends on the sizes. On failure the session is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
                                                         const takt_model *model, const char *sizes);
 /** The same, for sizes that go on changing: where the session does not hold them, it gets a plan

@@ -157,6 +157,18 @@ takt_status takt_builder_join(takt_builder *b)
     return TAKT_OK;
 }
 
+bool takt_builder_alias_stays(const takt_builder *b, takt_id id)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_node *n = &g->nodes[id];
+    size_t offset;
+    if (n->op == &takt_op_concat)
+        return !b->is_alias[id] && !is_stack(n);
+    const bool is = is_alias(g, n, &offset);
+    return is == (b->is_alias[id] != 0) &&
+           (!is || b->root_offset[id] == b->root_offset[n->in[0]] + offset);
+}
+
 takt_status takt_builder_alias(takt_builder *b)
 {
     const takt_graph *g = b->p.graph;

@@ -155,6 +155,9 @@ TAKT_MUST_USE takt_status takt_builder_assign(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_lengths(takt_builder *b);
 /* Concatenations in place, of values that are made in one space. */
 TAKT_MUST_USE takt_status takt_builder_join(takt_builder *b);
+/* Sizes have changed since both: whether a slice or concatenation is what it was, where it was.
+ * False: perhaps not. */
+bool takt_builder_alias_stays(const takt_builder *b, takt_id id);
 TAKT_MUST_USE takt_status takt_builder_group(takt_builder *b);
 /* Moves groups that only make next values of state to the end, where they write over it. */
 TAKT_MUST_USE takt_status takt_builder_commit(takt_builder *b);

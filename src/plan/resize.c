@@ -21,9 +21,10 @@ static takt_status keep_rooms(takt_resizer *r, const int64_t *sizes, size_t coun
     r->after = takt_arena_array(arena, plan->step_count + 1, sizeof *r->after);
     r->sized_after = takt_arena_array(arena, r->sized.step_count + 1, sizeof *r->sized_after);
     r->twins = takt_twins_create(&r->b, &r->answers);
-    if (r->twins == NULL || r->root == NULL || r->is_alias == NULL || r->room == NULL ||
-        r->scratch == NULL || r->cells == NULL || r->sizes == NULL || r->wanted == NULL ||
-        r->reach == NULL || r->after == NULL || r->sized_after == NULL)
+    if (!takt_visits_create(&r->visits, &r->b) || r->twins == NULL || r->root == NULL ||
+        r->is_alias == NULL || r->room == NULL || r->scratch == NULL || r->cells == NULL ||
+        r->sizes == NULL || r->wanted == NULL || r->reach == NULL || r->after == NULL ||
+        r->sized_after == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < plan->buffer_count; i++)
         r->room[i] = plan->buffers[i].bytes;

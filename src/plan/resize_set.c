@@ -13,12 +13,22 @@ static const takt_template *template_of(const takt_resizer *r)
     return r->plan->basis->template;
 }
 
+/* Whether only steps of some sizes are visited. */
+static bool is_partial(const takt_resizer *r)
+{
+    return r->is_whole && r->has_after && r->visits.list != NULL;
+}
+
 static bool same_aliases(takt_resizer *r)
 {
     const size_t nodes = r->plan->graph->count;
-    return takt_builder_alias(&r->b) == TAKT_OK && takt_builder_join(&r->b) == TAKT_OK &&
-           memcmp(r->root, r->b.root, nodes * sizeof *r->root) == 0 &&
-           memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
+    if (is_partial(r) && r->has_aliases &&
+        takt_visits_same_aliases(&r->visits, &r->b, r->reach, r->changed))
+        return true;
+    r->has_aliases = takt_builder_alias(&r->b) == TAKT_OK && takt_builder_join(&r->b) == TAKT_OK &&
+                     memcmp(r->root, r->b.root, nodes * sizeof *r->root) == 0 &&
+                     memcmp(r->is_alias, r->b.is_alias, nodes) == 0;
+    return r->has_aliases;
 }
 
 /* Nothing to do if all results are empty, and no memory is needed for that. */
@@ -168,6 +178,33 @@ static bool compile_step(takt_resizer *r, size_t index)
            takt_step_scratch(s, r->plan->threads) <= r->scratch[index];
 }
 
+/* The steps that depend on a size that has changed; the others are not even read. */
+static bool compile_some(takt_resizer *r)
+{
+    takt_visits *v = &r->visits;
+    takt_builder *b = &r->b;
+    takt_plan *plan = r->plan;
+    const size_t count = plan->step_count;
+    bool is_good = true;
+    takt_twins_begin(r->twins);
+    const takt_visited of = {plan, &r->answers, r->after};
+    for (size_t k = 0; k < v->picked_count && is_good; k++) {
+        const size_t i = v->picked[k];
+        takt_visit *visit = &v->list[i];
+        takt_visits_ahead(v, &of, k);
+        b->p.group = &b->groups[b->sequence[visit->position]];
+        b->position = (int32_t)visit->position;
+        r->answers.at = i > 0 ? r->after[i - 1] : 0;
+        is_good = copy_twin(r, i) || (compile_step(r, i) && r->answers.at == r->after[i]);
+        visit->is_parallel = takt_step_is_parallel(&plan->steps[i]);
+    }
+    plan->step_count = count;
+    plan->is_parallel = false;
+    for (size_t i = 0; i < count; i++)
+        plan->is_parallel |= v->list[i].is_parallel;
+    return is_good;
+}
+
 static bool compile_all(takt_resizer *r)
 {
     takt_builder *b = &r->b;
@@ -191,7 +228,7 @@ static bool compile_all(takt_resizer *r)
             is_good = is_good && i < count && compile_step(r, i);
         if (is_good) { /* a failure leaves what is known of the step, which may be copied later */
             r->after[i] = r->answers.at;
-            plan->is_parallel |= plan->steps[i].task_count > 1 || plan->steps[i].shares_pool;
+            plan->is_parallel |= takt_step_is_parallel(&plan->steps[i]);
             i++;
         }
     }
@@ -204,8 +241,11 @@ static bool compile_all(takt_resizer *r)
 static bool buffers_fit(takt_resizer *r)
 {
     takt_plan *plan = r->plan;
+    const bool is_some = is_partial(r);
     for (size_t i = 0; i < plan->buffer_count; i++) {
         takt_buffer *buffer = &plan->buffers[i];
+        if (is_some && (r->visits.buffers[i] & r->changed) == 0)
+            continue;
         if (buffer->value == TAKT_NONE || buffer->place == TAKT_PLACE_CONSTANT)
             continue;
         if (!takt_type_bytes(takt_type_of(plan->graph, buffer->value), &buffer->bytes) ||
@@ -250,8 +290,11 @@ static bool set_kept(takt_resizer *r, const int64_t *sizes)
     if (takt_sizes_run(&template_of(r)->sizes, r->cells) != TAKT_OK)
         return false;
     takt_template_write(template_of(r), r->cells, r->plan->graph);
-    return takt_kept_get(r->kept, &source, sizes) && children_again(r) && constants_kept(r) &&
-           buffers_fit(r);
+    if (!takt_kept_get(r->kept, &source, sizes))
+        return false;
+    takt_visits_renew(&r->visits, r->plan);
+    r->has_aliases = false; /* which only compiling needs */
+    return children_again(r) && constants_kept(r) && buffers_fit(r);
 }
 
 static takt_status put(takt_resizer *r, const int64_t *sizes)
@@ -259,6 +302,18 @@ static takt_status put(takt_resizer *r, const int64_t *sizes)
     memcpy(r->cells, sizes, r->plan->name_count * sizeof *sizes);
     TAKT_TRY(takt_sizes_run(&template_of(r)->sizes, r->cells));
     return takt_template_put(template_of(r), r->cells, r->plan->graph);
+}
+
+/* All steps have been compiled: what the next size needs to know of them. */
+static void take_note(takt_resizer *r)
+{
+    const takt_named named = {template_of(r)->graph, r->scratch};
+    if (!r->has_after) {
+        takt_twins_find(r->twins, &r->b, &named, r->after);
+        takt_visits_find(&r->visits, &r->b, r->reach);
+    }
+    r->has_after = true;
+    takt_visits_renew(&r->visits, r->plan);
 }
 
 takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
@@ -279,6 +334,11 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
         memmove(r->sizes, sizes, bytes);
         return TAKT_OK;
     }
+    const bool is_some = is_partial(r);
+    if (is_some) {
+        takt_visits_pick(&r->visits, r->plan, r->changed);
+        takt_visits_begin(&r->visits, &(takt_visited){r->plan, &r->answers, r->after});
+    }
     const takt_status status = put(r, sizes);
     if (status != TAKT_OK)
         return put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL;
@@ -287,12 +347,10 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
     r->sized.at = 0;
     takt_error before;
     takt_error_copy(r->ctx, &before);
-    *done = same_aliases(r) && constants_again(r) && compile_all(r) && buffers_fit(r);
-    if (*done && !r->has_after) {
-        const takt_named named = {template_of(r)->graph, r->scratch};
-        takt_twins_find(r->twins, &r->b, &named, r->after);
-        r->has_after = true;
-    }
+    *done = same_aliases(r) && constants_again(r) && (is_some ? compile_some(r) : compile_all(r)) &&
+            buffers_fit(r);
+    if (*done && !is_some)
+        take_note(r);
     r->is_whole = *done;
     if (*done) {
         const takt_kept_source source = takt_resizer_source(r);

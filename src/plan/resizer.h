@@ -8,6 +8,7 @@
 #include "plan/reach.h"
 #include "plan/resize.h"
 #include "plan/twins.h"
+#include "plan/visits.h"
 
 struct takt_resizer {
     takt_ctx *ctx;
@@ -27,8 +28,10 @@ struct takt_resizer {
     const takt_names *reach;     /* per node: names that its step depends on */
     size_t *after, *sized_after; /* per step, per constant one: answers up to its end */
     takt_twins *twins;           /* steps that are copied from others; found once has_after */
+    takt_visits visits;          /* likewise: steps by the sizes that they depend on */
     takt_names changed;          /* since the sizes that are set */
     bool has_after;              /* all of them */
+    bool has_aliases;            /* the builder's offsets of aliases are those of these sizes */
     bool is_whole;               /* every step has the current sizes */
     uint64_t compiled;           /* steps so far */
 };

@@ -250,7 +250,15 @@ static void own_memory(void)
     EXPECT_OK(NULL, bind(s, "x", x, 2, 8, 24));
     EXPECT(has_dims(takt_session_input(s, 1), 2, 8), "it follows what is bound");
     EXPECT_OK(NULL, takt_session_run(s));
+    float *own = takt_session_input(s, 1)->data;
+    own[0] = 5;
+    EXPECT_OK(NULL, bind(s, "x", x + 24, 2, 8, 24));
+    EXPECT(takt_session_input(s, 1)->data == own && own[0] == 5, "the size is the same");
+    EXPECT_OK(NULL, bind(s, "x", x, 2, 9, 24));
+    EXPECT(takt_session_input(s, 1)->data == own && own[0] == 0, "another size: it is zero");
+    own[0] = 5;
     EXPECT(takt_session_reshape(s, m, "seq=11") == TAKT_OK, "inside the range");
+    EXPECT(own[0] == 5, "memory that is written again anyway is not cleared");
     EXPECT(has_dims(takt_session_output(s, 0), 2, 11));
     EXPECT(bind_both(s, 2, 12) == TAKT_OK && takt_session_run(s) == TAKT_OK, "still a range");
     takt_session *twin;

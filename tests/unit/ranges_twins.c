@@ -1,5 +1,6 @@
 /* ranges_twins.c - layers that repeat: a step that is copied from an earlier one at a new size is
- * what it would be if it had been compiled. */
+ * what it would be if it had been compiled; and so is one that is left alone, because it depends on
+ * other sizes than those that change. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -10,6 +11,7 @@
 typedef struct model_case {
     const char *name, *text, *sizes;
     int64_t low, high; /* of each size; the plan has the high ones */
+    size_t names;      /* how many sizes; one of them changes at a time */
     size_t least;      /* steps that are copied, with one thread and with four */
 } model_case;
 
@@ -20,7 +22,7 @@ static const model_case cases[] = {
      "  b = transformer_block(a, heads=2, hidden=48)\n"
      "  c = transformer_block(b, heads=2, hidden=48)\n"
      "  return y = transformer_block(c, heads=2, hidden=64)\n}\n",
-     "n=1..96", 1, 96, 15},
+     "n=1..96", 1, 96, 1, 15},
     {"convolutions",
      "model m(x: f32[1, 8, n, 9]) seed=3 {\n"
      "  a = conv(x, 8, kernel=3, pad=1, act=relu)\n"
@@ -28,7 +30,7 @@ static const model_case cases[] = {
      "  c = conv(b, 8, kernel=3, pad=1, act=relu)\n"
      "  d = conv(c, 8, kernel=3, pad=2, dilation=2, act=relu)\n"
      "  return y = max_pool(d, kernel=2)\n}\n",
-     "n=3..64", 3, 64, 1},
+     "n=3..64", 3, 64, 1, 1},
     {"products of two names",
      "model m(x: f32[n, 40]) seed=3 {\n"
      "  a = dense(x, 40, act=relu)\n"
@@ -38,7 +40,24 @@ static const model_case cases[] = {
      "  e = softmax(op.matmul(d, d, transpose_b=true))\n"
      "  f = softmax(op.matmul(c, c, transpose_b=true))\n"
      "  return y = op.matmul(e, f)\n}\n",
-     "n=1..300", 1, 300, 1},
+     "n=1..300", 1, 300, 1, 1},
+    {"a part of each name",
+     "model m(x: f32[1, n, 24], z: f32[1, k, 24]) seed=3 {\n"
+     "  a = dense(x, 24, act=relu)\n"
+     "  b = dense(a, 24, act=relu)\n"
+     "  p = dense(z, 24, act=tanh)\n"
+     "  q = dense(p, 24, act=tanh)\n"
+     "  both = concat(b, q, axis=1)\n"
+     "  r = transpose(b, perm=[0, 2, 1])\n"
+     "  wide = concat(r, transpose(q, perm=[0, 2, 1]), axis=2)\n"
+     "  return u = softmax(both), w = tanh(wide), t = dense(q, 8)\n}\n",
+     "n=1..150,k=1..150", 1, 150, 2, 0},
+    {"the last row",
+     "model m(x: f32[1, n, 24], z: f32[1, k, 24]) seed=3 {\n"
+     "  a = dense(x, 24, act=relu)\n"
+     "  last = slice(x, axes=[1], start=[-1], stop=[9999])\n"
+     "  return u = tanh(a), v = dense(last, 8), w = last * z\n}\n",
+     "n=1..150,k=1..150", 1, 150, 2, 0},
 };
 
 static takt_ctx *ctx;
@@ -95,6 +114,9 @@ static void same_plans(const takt_resizer *a, const takt_resizer *b, const char 
     for (size_t i = 0; i < a->plan->step_count; i++)
         EXPECT(same_step(&a->plan->steps[i], &b->plan->steps[i]), "%s, %lld: step %s", what,
                (long long)size, a->plan->steps[i].name);
+    EXPECT_EQ(a->plan->is_parallel, b->plan->is_parallel);
+    for (size_t i = 0; i < a->plan->buffer_count; i++)
+        EXPECT_EQ(a->plan->buffers[i].bytes, b->plan->buffers[i].bytes);
     EXPECT_EQ(a->answers.count, b->answers.count);
     for (size_t i = 0; i < a->answers.count; i++) {
         const takt_answer *one = &a->answers.list[i], *other = &b->answers.list[i];
@@ -108,17 +130,22 @@ static void walk(const model_case *c, const takt_plan *top, size_t *copied)
     takt_resizer *walker = NULL;
     uint32_t random = 5;
     bool done = false;
+    int64_t sizes[2] = {c->high, c->high};
     EXPECT_OK(ctx, takt_resizer_create(top, &walker));
     for (int i = 0; walker != NULL && i < 24; i++) {
         random = random * 1664525u + 1013904223u;
         const int64_t size = c->low + (int64_t)(random >> 8) % (c->high - c->low + 1);
+        sizes[(random >> 5) % c->names] = size;
+        if (i % 3 == 1) /* a size that comes back is restored, not compiled */
+            sizes[0] = sizes[1] = c->low + 4;
         takt_resizer *alone = NULL; /* its first size is compiled */
         EXPECT_OK(ctx, takt_resizer_create(top, &alone));
-        EXPECT(takt_resizer_set(walker, &size, &done) == TAKT_OK && done);
-        EXPECT(takt_resizer_set(alone, &size, &done) == TAKT_OK && done);
+        EXPECT(takt_resizer_set(walker, sizes, &done) == TAKT_OK && done);
+        EXPECT(takt_resizer_set(alone, sizes, &done) == TAKT_OK && done);
         same_plans(walker, alone, c->name, size);
         takt_resizer_destroy(alone);
     }
+    EXPECT(walker != NULL && walker->visits.list != NULL, "%s: every step is visited", c->name);
     *copied = walker != NULL ? takt_twins_count(walker->twins) : 0;
     takt_resizer_destroy(walker);
 }

@@ -212,6 +212,8 @@ static takt_status reshape_inside(takt_session *s, const char *sizes, bool *is_d
         memcpy(s->range->cells, numbers, bytes);
         takt_session_clamp(s, s->range->cells, 0);
         memcpy(numbers, s->range->cells, bytes);
+        /* No input has a value then, so none is cleared: a cache may be many megabytes. */
+        memset(s->range->is_own, 0, inputs);
         status = takt_session_change(s, numbers);
         for (size_t i = 0; i < s->range->ports; i++) {
             const bool is_input = i < inputs;

@@ -107,25 +107,28 @@ static takt_status make_tables(takt_session *s)
     return TAKT_OK;
 }
 
-static void size_port(const takt_session *s, const takt_port *from, takt_desc *desc,
+/* False: it has this size already. */
+static bool size_port(const takt_session *s, const takt_port *from, takt_desc *desc,
                       takt_session_port *port)
 {
     const takt_type *type = takt_type_of(s->plan->graph, from->id);
-    memcpy(desc->dims, type->dim, (size_t)type->rank * sizeof *desc->dims);
-    memcpy(port->view.dims, desc->dims, sizeof desc->dims);
+    const size_t bytes = (size_t)type->rank * sizeof *desc->dims;
+    if (memcmp(desc->dims, type->dim, bytes) == 0 && memcmp(port->view.dims, type->dim, bytes) == 0)
+        return false;
+    memcpy(desc->dims, type->dim, bytes);
+    memcpy(port->view.dims, type->dim, bytes);
     (void)takt_type_bytes(type, &port->bytes); /* at most what it is at the largest size */
+    return true;
 }
 
 void takt_session_resized(takt_session *s)
 {
     const takt_graph *g = s->plan->graph;
-    for (size_t i = 0; i < g->input_count; i++) {
-        size_port(s, &g->inputs[i], &s->input_descs[i], &s->inputs[i]);
-        if (s->inputs[i].own != NULL && s->inputs[i].own_bytes > 0)
+    for (size_t i = 0; i < g->input_count; i++)
+        if (size_port(s, &g->inputs[i], &s->input_descs[i], &s->inputs[i]) && s->range->is_own[i])
             memset(s->inputs[i].own, 0, s->inputs[i].bytes);
-    }
     for (size_t i = 0; i < g->output_count; i++)
-        size_port(s, &g->outputs[i], &s->output_descs[i], &s->outputs[i]);
+        (void)size_port(s, &g->outputs[i], &s->output_descs[i], &s->outputs[i]);
 }
 
 /* ---- memory ---- */

@@ -293,7 +293,8 @@ bool takt_session_is_found(const takt_session *s, size_t output);
 /* Sizes inside the ranges, by index of names: resizes the session's own plan, or replaces it.
  * Failures go into the context. */
 TAKT_MUST_USE takt_status takt_session_change(takt_session *s, const int64_t *sizes);
-/* The plan stayed and has other sizes: descriptions of inputs and outputs follow. */
+/* The plan stayed and has other sizes: descriptions of inputs and outputs follow. An input of
+ * another size that the session still owns for the caller (range->is_own) becomes zero. */
 void takt_session_resized(takt_session *s);
 /* Another plan of the ranges, with the same state and, if it is large enough, the same arena.
  * Failures go into the context. */
