@@ -67,20 +67,30 @@ static void fill(const facts *f, char *y, size_t at, size_t n)
     }
 }
 
-/* A row of mode constant: the constant, the row of x if there is one, and the constant. */
-static bool constant_row(const facts *f, takt_pace *pace, char *y, const char *x, int64_t row,
-                         size_t to)
+/* Rows [first, end) of mode constant. The constant between two rows of x is filled at once: rows
+ * are often short. */
+static void constant_rows(const facts *f, takt_pace *pace, char *y, const char *x,
+                          const size_t range[2])
 {
-    const size_t wide = (size_t)f->to[f->rank - 1];
-    const size_t size = row < 0 ? 0 : (size_t)f->from[f->rank - 1];
-    const size_t skip = size == 0 ? wide : (size_t)f->before[f->rank - 1];
-    if (takt_pace_stops(pace, 1 + (wide - size) / 4))
-        return false;
-    fill(f, y, to, skip);
-    if (size > 0 && !takt_pace_elements(pace, y, to + skip, x, (size_t)row * size, size))
-        return false;
-    fill(f, y, to + skip + size, wide - skip - size);
-    return true;
+    enum { MOST = 1 << 16 }; /* elements filled between two polls */
+    const size_t wide = (size_t)f->to[f->rank - 1], size = (size_t)f->from[f->rank - 1];
+    size_t filled = range[0] * wide; /* everything before it is written */
+    for (size_t r = range[0]; r < range[1]; r++) {
+        const int64_t row = size == 0 ? -1 : source_row(f, r);
+        const size_t at = r * wide + (size_t)f->before[f->rank - 1];
+        if (takt_pace_stops(pace, 1 + (wide - (row < 0 ? 0 : size)) / 4))
+            return;
+        if (row >= 0 || at - filled >= MOST) {
+            fill(f, y, filled, (row >= 0 ? at : r * wide) - filled);
+            filled = row >= 0 ? at : r * wide;
+        }
+        if (row < 0)
+            continue;
+        if (!takt_pace_elements(pace, y, at, x, (size_t)row * size, size))
+            return;
+        filled += size;
+    }
+    fill(f, y, filled, range[1] * wide - filled);
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -90,17 +100,16 @@ static void run(const takt_step *s, const takt_task *t)
     void *y = takt_view_data(t, &s->out[0]);
     const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1],
                   skip = f->before[f->rank - 1];
-    size_t first, end;
-    takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
+    size_t range[2];
+    takt_cpu_share(f->rows, 1, t->index, s->task_count, &range[0], &range[1]);
     takt_pace pace = takt_pace_bits(t, f->bits);
-    for (size_t r = first; r < end; r++) {
+    if (f->is_plain) {
+        constant_rows(f, &pace, y, x, range);
+        return;
+    }
+    for (size_t r = range[0]; r < range[1]; r++) {
         const int64_t row = source_row(f, r);
         const size_t to = r * (size_t)wide;
-        if (f->is_plain) {
-            if (!constant_row(f, &pace, y, x, row, to))
-                return;
-            continue;
-        }
         for (int64_t i = 0; i < wide; i++) {
             if (takt_pace_stops(&pace, 4))
                 return;
