@@ -139,7 +139,9 @@ static takt_status resize(takt_trainer *t, takt_train_run *run, const char *size
     const bool is_step = run == &t->step;
     if (run->session != NULL && strcmp(takt_text_get(&run->sizes), sizes) == 0)
         return TAKT_OK;
-    if (!is_step) {
+    if (is_step) {
+        takt_timed_forget(t);
+    } else {
         takt_session_destroy(run->session);
         run->session = NULL;
     }

@@ -8,9 +8,6 @@
 
 typedef struct record {
     takt_trainer *t;
-    const takt_plan *plan; /* whose phases these are; or NULL */
-    unsigned char *phase;  /* of every node */
-    size_t room;
     uint64_t started;
     double sum[TAKT_PHASES];
 } record;
@@ -30,27 +27,39 @@ static void before(void *user, size_t step)
 static void after(void *user, size_t step)
 {
     record *r = user;
-    const takt_step *s = &r->t->step.session->plan->steps[step];
-    const takt_phase phase = s->node_count > 0 ? takt_phase_of(r->phase, s->nodes, s->node_count)
-                             : s->is_commit    ? TAKT_PHASE_OPTIMIZER
-                                               : TAKT_PHASE_FORWARD;
-    r->sum[phase] += (double)(now(r) - r->started);
+    r->sum[r->t->phase[step]] += (double)(now(r) - r->started);
 }
 
-/* A plan of other sizes has other nodes. */
-takt_status takt_timed_plan(void *user, const takt_plan *plan)
+static takt_phase phase_of(const takt_step *s, const unsigned char *nodes)
 {
-    record *r = user;
-    void *block;
-    if (plan == r->plan)
+    if (s->node_count > 0)
+        return takt_phase_of(nodes, s->nodes, s->node_count);
+    return s->is_commit ? TAKT_PHASE_OPTIMIZER : TAKT_PHASE_FORWARD;
+}
+
+takt_status takt_timed_phases(takt_trainer *t)
+{
+    const takt_plan *plan = t->step.session->plan;
+    void *nodes, *steps;
+    if (t->phase != NULL)
         return TAKT_OK;
-    TAKT_TRY(takt_mem_zero(r->t->ctx, plan->graph->count, 1, "phases", &block));
-    takt_mem_put(r->t->ctx, r->phase, r->room);
-    r->phase = block;
-    r->room = plan->graph->count;
-    r->plan = plan;
-    takt_phases(plan->graph, r->phase);
-    return TAKT_OK;
+    TAKT_TRY(takt_mem_zero(t->ctx, plan->graph->count, 1, "phases", &nodes));
+    const takt_status status = takt_mem_zero(t->ctx, plan->step_count, 1, "phases", &steps);
+    if (status == TAKT_OK) {
+        t->phase = steps;
+        t->phase_count = plan->step_count;
+        takt_phases(plan->graph, nodes);
+        for (size_t i = 0; i < plan->step_count; i++)
+            t->phase[i] = (unsigned char)phase_of(&plan->steps[i], nodes);
+    }
+    takt_mem_put(t->ctx, nodes, plan->graph->count);
+    return status;
+}
+
+void takt_timed_forget(takt_trainer *t)
+{
+    takt_mem_put(t->ctx, t->phase, t->phase_count);
+    t->phase = NULL;
 }
 
 takt_status takt_trainer_step_timed(takt_trainer *t, const takt_named_view *batch, size_t count,
@@ -61,7 +70,6 @@ takt_status takt_trainer_step_timed(takt_trainer *t, const takt_named_view *batc
     t->watch = &watch;
     const takt_status status = takt_trainer_step(t, batch, count, result);
     t->watch = NULL;
-    takt_mem_put(t->ctx, r.phase, r.room);
     if (times != NULL)
         *times = (takt_step_times){.forward_ns = r.sum[TAKT_PHASE_FORWARD],
                                    .gradient_ns = r.sum[TAKT_PHASE_GRADIENT],

@@ -179,6 +179,7 @@ void takt_trainer_destroy(takt_trainer *t)
     end_run(&t->step);
     end_run(&t->eval);
     takt_mem_put(t->ctx, t->kept, t->kept_bytes);
+    takt_timed_forget(t);
     if (t->class_weights.storage != NULL)
         takt_tensor_release(&t->class_weights);
     takt_arena_deinit(&t->arena);

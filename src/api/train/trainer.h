@@ -49,7 +49,9 @@ struct takt_trainer {
     size_t kept_bytes;
     bool has_kept;           /* `kept` belongs to the step under way */
     const takt_watch *watch; /* around the steps of the plan under way; or NULL */
-    char *loaded_note;       /* of the last checkpoint, in the arena; or NULL */
+    unsigned char *phase;    /* of every step of `step`'s plan; NULL: none was timed so far */
+    size_t phase_count;
+    char *loaded_note; /* of the last checkpoint, in the arena; or NULL */
     takt_saving saving;
     double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */
@@ -108,7 +110,9 @@ uint64_t takt_trainer_state_bytes(const takt_trainer *t);
  * restore them if it fails. */
 uint64_t takt_trainer_kept_bytes(const takt_trainer *t);
 
-/* Before a watched run: `user` of the watch learns the plan. */
-TAKT_MUST_USE takt_status takt_timed_plan(void *user, const takt_plan *plan);
+/* Before a watched run: the phases of the plan's steps, found once for each plan. */
+TAKT_MUST_USE takt_status takt_timed_phases(takt_trainer *t);
+/* The plan changes. */
+void takt_timed_forget(takt_trainer *t);
 
 #endif

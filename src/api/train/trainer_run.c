@@ -83,7 +83,7 @@ static double output(takt_train_run *run, const char *name, double absent)
 static takt_status run_session(takt_trainer *t, takt_train_run *run)
 {
     if (t->watch != NULL)
-        TAKT_TRY(takt_timed_plan(t->watch->user, run->session->plan));
+        TAKT_TRY(takt_timed_phases(t));
     run->session->watch = t->watch;
     run->session->outer_cancel = &t->cancel;
     run->session->outer_run = atomic_load(&t->calls) / 2;
