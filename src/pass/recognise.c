@@ -345,8 +345,8 @@ static takt_id blocks(takt_rewrite *r, const takt_node *n)
 }
 
 static const takt_rule rules[] = {
-    {&takt_op_mul, "x * a gate of x = gelu(x), hard_swish(x)", gate},
-    {&takt_op_div, "x * a gate of x / c = gelu(x), hard_swish(x)", gate},
+    {&takt_op_mul, "x * a gate of x = gelu(x), hard_swish(x), silu(x)", gate},
+    {&takt_op_div, "x * a gate of x / c = gelu(x), hard_swish(x), silu(x)", gate},
     {&takt_op_div, "(x - mean) / sqrt(variance + e) = layer_norm(x)", norm},
     {&takt_op_mul, "x * rsqrt(mean(x * x) + e) = rms_norm(x)", norm},
     {&takt_op_add, "x * s + (b - mean * s) = layer_norm(x), group_norm(x)", norm},

@@ -20,7 +20,7 @@ bool takt_known_scaled(const takt_graph *g, takt_id id, takt_id *x, double *scal
 bool takt_is_close(double a, double b);
 
 typedef struct takt_gate {
-    const takt_op *op; /* gelu or hard_swish */
+    const takt_op *op; /* gelu, hard_swish or silu */
     bool is_tanh;
     takt_id x;
 } takt_gate;

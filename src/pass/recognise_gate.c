@@ -1,4 +1,4 @@
-/* recognise_gate.c - GELU and hard-swish in the forms that exporters write. */
+/* recognise_gate.c - GELU, hard-swish and SiLU in the forms that exporters write. */
 #include "op/record/hard_sigmoid.h"
 #include "pass/recognise.h"
 
@@ -219,6 +219,18 @@ static const char *hard_swish(takt_uses u, takt_id x, takt_id gate, double scale
     return NULL;
 }
 
+/* A sigmoid that others read too is computed once for all of them. */
+static const char *silu(takt_uses u, takt_id x, takt_id gate, double scale, takt_gate *found)
+{
+    const takt_node *n = &u.g->nodes[gate];
+    if (n->op != &takt_op_sigmoid || n->in[0] != x || scale != 1)
+        return "";
+    if (u.of[gate] != 1)
+        return "its sigmoid is used elsewhere too";
+    *found = (takt_gate){&takt_op_silu, false, x};
+    return NULL;
+}
+
 static const char *match(takt_uses u, takt_id root, bool is_loose, takt_gate *found)
 {
     product p = {.scale = 1};
@@ -229,6 +241,8 @@ static const char *match(takt_uses u, takt_id root, bool is_loose, takt_gate *fo
         const char *no = gelu(u, p.factor[1 - k], p.factor[k], p.scale, found);
         if (no != NULL && no[0] == '\0')
             no = hard_swish(u, p.factor[1 - k], p.factor[k], p.scale, found);
+        if (no != NULL && no[0] == '\0')
+            no = silu(u, p.factor[1 - k], p.factor[k], p.scale, found);
         if (no == NULL)
             return NULL;
         why = no[0] != '\0' ? no : why;

@@ -18,7 +18,8 @@ WANT = {
     "gelu": ("gelu(", "erf("), "gelu_tanh": ("approximate=tanh", "tanh("),
     "gelu_new": ("approximate=tanh", "tanh("), "gelu_fast": ("approximate=tanh", "tanh("),
     "layer_norm": ("layer_norm(", "reduce_mean("), "rms_norm": ("rms_norm(", "reduce_mean("),
-    "hard_swish": ("hard_swish(", "div("), "sdpa": ("attention(", "softmax("),
+    "hard_swish": ("hard_swish(", "div("), "silu": ("silu(", "sigmoid("),
+    "sdpa": ("attention(", "softmax("),
     "sdpa_mask": ("attention(", "softmax("), "sdpa_gqa": ("kv_heads=2", "softmax("),
     "sdpa_gqa_dynamo": ("attention(", "softmax("),  # keys are repeated before they are turned
     "bert": ("attention(", "softmax("), "mha": ("attention(", "softmax("),

@@ -110,6 +110,12 @@ static const row_f32 float_rows[] = {
     {TAKT_MAP_HARD_SWISH, INFINITY, 0, INFINITY},
     {TAKT_MAP_HARD_SWISH, -INFINITY, 0, NAN},
     {TAKT_MAP_HARD_SWISH, NAN, 0, NAN},
+    {TAKT_MAP_SILU, -0.0f, 0, -0.0f},
+    {TAKT_MAP_SILU, -200, 0, -0.0f},
+    {TAKT_MAP_SILU, 1e30f, 0, 1e30f},
+    {TAKT_MAP_SILU, INFINITY, 0, INFINITY},
+    {TAKT_MAP_SILU, -INFINITY, 0, NAN},
+    {TAKT_MAP_SILU, NAN, 0, NAN},
     {TAKT_MAP_MUL, 0x1p-100f, 0x1p-49f, 0x1p-149f},
 };
 

@@ -8,6 +8,8 @@ const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id n
         return "only f32 values are finished inside the step";
     if (n->op == &takt_op_broadcast)
         return "it copies";
+    if (n->op == &takt_op_silu) /* measured: bench/notes/convolution.md */
+        return "its arithmetic takes longer than the pass over memory that it would save";
     for (uint32_t k = 0; k < n->in_count; k++)
         if (n->in[k] == TAKT_NONE || takt_type_of(g, n->in[k])->dtype != TAKT_F32)
             return "it mixes element types";

@@ -51,6 +51,7 @@
     X(GELU, "gelu", 1, V, "x times the normal distribution function")                              \
     X(GELU_TANH, "gelu_tanh", 1, V, "the same by the older approximation")                         \
     X(HARD_SWISH, "hard_swish", 1, V, "x * (clip(x + 3, 0, 6) / 6), each operation rounded")       \
+    X(SILU, "silu", 1, V, "x * sigmoid(x), both rounded")                                          \
     X(EXP, "exp", 1, V, "e^x")                                                                     \
     X(EXP2, "exp2", 1, V, "2^x")                                                                   \
     X(EXPM1, "expm1", 1, V, "e^x - 1")                                                             \

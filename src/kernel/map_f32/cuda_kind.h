@@ -25,6 +25,7 @@ static inline
     case TAKT_MAP_GELU:
     case TAKT_MAP_GELU_TANH:
     case TAKT_MAP_HARD_SWISH:
+    case TAKT_MAP_SILU:
     case TAKT_MAP_EXP:
     case TAKT_MAP_LOG: return TAKT_CUDA_MAP_COMMON;
     default:

@@ -135,6 +135,11 @@ static inline vf sigmoid_f32(vf x)
     return vf_fma(rest, vf_select(minus, vf_sub(one, y), y), y);
 }
 
+static inline vf silu_f32(vf x)
+{
+    return vf_mul(x, sigmoid_f32(x));
+}
+
 /* (x / 2) (1 + tanh(z / 2)) is x / (1 + exp(-z)), here with -z = x (k + 0.044715 k x^2) and
  * k = -2 sqrt(2/pi): within 2.2 units in the last place for x >= 0, with an error of at most 2^-23
  * |x| below. From -256 down it is -0. */

@@ -100,6 +100,11 @@ static inline vd sigmoid_f64(vd x)
     return vd_fma(rest, vd_select(minus, vd_sub(one, y), y), y);
 }
 
+static inline vd silu_f64(vd x)
+{
+    return vd_mul(x, sigmoid_f64(x));
+}
+
 /* E/(E + 2) with E = exp(2|x|) - 1; beyond 20 tanh rounds to 1. */
 static inline vd tanh_f64(vd x)
 {

@@ -20,7 +20,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
     (void)g;
-    return n->op == &takt_op_hard_swish &&
+    return (n->op == &takt_op_hard_swish || n->op == &takt_op_silu) &&
            (n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64);
 }
 
