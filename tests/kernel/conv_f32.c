@@ -87,6 +87,8 @@ static void bench(takt_check *c, const char *name, takt_conv_f32 d)
         o.at[i] = i;
     check_fill_f32(c, o.x, o.in, CHECK_PLAIN);
     check_fill_f32(c, o.w, o.weights, CHECK_PLAIN);
+    check_fill_f32(c, o.bias, d.channels, CHECK_PLAIN);
+    d.bias = d.relu ? o.bias : NULL;
     d.limit = INFINITY;
     d.y = check_place(c, Y, o.out * sizeof *d.y, CHECK_AT_START);
     CHECK_BENCH(c, name, 0, 2.0 * (double)d.k * (double)(d.lines * d.columns * d.channels),
@@ -164,6 +166,28 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
                           .line = 256,
                           .step = 1,
                           .has_room = true});
+    bench(c, "1 of 9, relu",
+          (takt_conv_f32){.lines = 28,
+                          .columns = 28,
+                          .channels = 1,
+                          .k = 9,
+                          .line = 30,
+                          .step = 1,
+                          .relu = true});
+    bench(c, "4 of 27, relu",
+          (takt_conv_f32){.lines = 16,
+                          .columns = 32,
+                          .channels = 4,
+                          .k = 27,
+                          .line = 34,
+                          .step = 1,
+                          .relu = true});
+    bench(c, "16 of 72, relu",
+          (takt_conv_f32){
+              .lines = 14, .columns = 14, .channels = 16, .k = 72, .step = 8, .relu = true});
+    bench(c, "10 of 72, relu",
+          (takt_conv_f32){
+              .lines = 14, .columns = 14, .channels = 10, .k = 72, .step = 8, .relu = true});
     bench(c, "16 of 27",
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 6});
     bench(c, "16 of 27, step 2",

@@ -9,8 +9,8 @@ static void one(const takt_conv_f32 *c, const float *x, size_t column, float *y)
     for (size_t i = 0; i < c->k; i++, w += TAKT_CONV_PANEL)
         acc = vf_fma(vf_load(x + c->at[i]), vf_load(w), acc);
     if (c->adds)
-        acc = vf_add(vf_load(y + column), with_zero(c, acc));
-    finish(c, column, VF, &acc, 1);
+        acc = vf_add(vf_load(y + column), vf_add(acc, zero_of(c)));
+    finish(c, bias_of(c, vf_set1(c->bias != NULL ? c->bias[column] : 0)), &acc, 1);
     vf_store(y + column, acc);
 }
 

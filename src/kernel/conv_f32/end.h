@@ -7,38 +7,43 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define EACH(...)                                                                                  \
-    for (size_t r = 0; r < rows; r++) {                                                            \
-        vf x = acc[r];                                                                             \
-        __VA_ARGS__;                                                                               \
-        acc[r] = x;                                                                                \
-    }
-
-INLINE vf with_zero(const takt_conv_f32 *c, vf acc)
+/* What is added to a sum before y is: -0 leaves it as it is. */
+INLINE vf zero_of(const takt_conv_f32 *c)
 {
-    return c->adds_zero ? vf_add(acc, vf_zero()) : acc;
+    return vf_set1(c->adds_zero ? 0.0f : -0.0f);
 }
 
-/* The epilogue of one vector of columns: branches once for all rows, not per row. */
-INLINE void finish(const takt_conv_f32 *c, size_t column, size_t n, vf *acc, const size_t rows)
+/* What is added to a sum at its end. Zero and a bias are one number: acc + 0 + bias has the bits of
+ * acc + (bias + 0), also where both are zeros. */
+INLINE vf bias_of(const takt_conv_f32 *c, vf bias)
 {
-    if (c->adds_zero && !c->adds)
-        EACH(x = vf_add(x, vf_zero()))
-    if (c->bias != NULL) {
-        const float *from = c->bias + column;
-        const vf bias = n == VF ? vf_load(from) : vf_load_n(from, n);
-        EACH(x = vf_add(x, bias))
-    }
-    if (c->relu)
-        EACH(x = vf_relu(x))
-    else if (c->clips)
-        EACH(x = vf_raise(x, c->lo))
-    else
-        return;
-    if (c->limit == 0)
-        EACH(x = vf_limit(x, c->limit))
-    else if (c->limit != INFINITY)
-        EACH(x = vf_lower(x, c->limit))
+    const vf last = c->bias != NULL ? bias : vf_set1(-0.0f);
+    return c->adds_zero && !c->adds ? vf_add(last, vf_zero()) : last;
+}
+
+/* Bounds that `relu` alone does not have. */
+INLINE bool is_bounded(const takt_conv_f32 *c)
+{
+    return c->clips || (c->relu && c->limit != INFINITY);
+}
+
+INLINE vf bounded(const takt_conv_f32 *c, vf x)
+{
+    const vf from = c->relu ? vf_relu(x) : vf_raise(x, c->lo);
+    return c->limit == 0 ? vf_limit(from, c->limit) : vf_lower(from, c->limit);
+}
+
+/* What follows sums, whatever it is. Branches once for all of them. */
+INLINE void finish(const takt_conv_f32 *c, vf bias, vf *acc, const size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        acc[i] = vf_add(acc[i], bias);
+    if (is_bounded(c))
+        for (size_t i = 0; i < count; i++)
+            acc[i] = bounded(c, acc[i]);
+    else if (c->relu)
+        for (size_t i = 0; i < count; i++)
+            acc[i] = vf_relu(acc[i]);
 }
 
 #endif
