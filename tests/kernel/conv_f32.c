@@ -131,33 +131,8 @@ static void groups(takt_check *c, const takt_kernel *reference)
                 round);
 }
 
-void check_conv_f32(takt_check *c, const takt_kernel *reference)
+static void benches(takt_check *c)
 {
-    int round = 0;
-    for (size_t columns = 1; columns <= 40; columns++)
-        for (size_t n = 1; n <= 40; n += 1 + check_below(c, 3), round++) {
-            takt_conv_f32 d = {.lines = 1 + check_below(c, 3),
-                               .columns = columns,
-                               .channels = n,
-                               .k = round % 9 == 0 ? TAKT_GEMM_CHUNK : 1 + check_below(c, 30),
-                               .line = check_below(c, 70),
-                               .step = check_below(c, 9)};
-            one(c, reference, d, round);
-        }
-    const uint64_t digest = c->digest; /* the recorded ones are of the cases above */
-    for (size_t n = 1; n <= TAKT_CONV_PANEL; n++)
-        one(c, reference,
-            (takt_conv_f32){.lines = 2,
-                            .columns = 3 + 2 * n,
-                            .channels = n,
-                            .k = 1 + check_below(c, 30),
-                            .line = check_below(c, 70),
-                            .step = check_below(c, 9),
-                            .adds = true},
-            round++);
-    thin(c, reference);
-    groups(c, reference);
-    c->digest = digest;
     bench(c, "6 of 400",
           (takt_conv_f32){.lines = 12,
                           .columns = 12,
@@ -197,4 +172,34 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
     bench(c, "16 of 144",
           (takt_conv_f32){
               .lines = 14, .columns = 14, .channels = 16, .ld = 64, .k = 144, .step = 16});
+}
+
+void check_conv_f32(takt_check *c, const takt_kernel *reference)
+{
+    int round = 0;
+    for (size_t columns = 1; columns <= 40; columns++)
+        for (size_t n = 1; n <= 40; n += 1 + check_below(c, 3), round++) {
+            takt_conv_f32 d = {.lines = 1 + check_below(c, 3),
+                               .columns = columns,
+                               .channels = n,
+                               .k = round % 9 == 0 ? TAKT_GEMM_CHUNK : 1 + check_below(c, 30),
+                               .line = check_below(c, 70),
+                               .step = check_below(c, 9)};
+            one(c, reference, d, round);
+        }
+    const uint64_t digest = c->digest; /* the recorded ones are of the cases above */
+    for (size_t n = 1; n <= TAKT_CONV_PANEL; n++)
+        one(c, reference,
+            (takt_conv_f32){.lines = 2,
+                            .columns = 3 + 2 * n,
+                            .channels = n,
+                            .k = 1 + check_below(c, 30),
+                            .line = check_below(c, 70),
+                            .step = check_below(c, 9),
+                            .adds = true},
+            round++);
+    thin(c, reference);
+    groups(c, reference);
+    c->digest = digest;
+    benches(c);
 }
