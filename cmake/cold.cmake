@@ -4,7 +4,7 @@
 # of a model is waited for, and so are rules over sets of tuples and samplers over a vocabulary.
 # Scalar kernels are for comparison where every processor has NEON, and on x86-64 for those without
 # AVX2, which are several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is
-# rare.
+# rare. Padding that aligns functions and jumps is for loops that run often.
 # Functions have sections of their own, so that a library leaves out what only tests call; all of a
 # kernel is used.
 set(takt_small $<$<CONFIG:Release>:-Os>
@@ -17,6 +17,10 @@ list(JOIN planned "|" planned)
 set(reports "api/(build|derive|layers|model|opts|params|require)|ir/(ports|print)|\
 logic/(datalog_|formula_text|proof_check)|text/(calls|decoder|read_|regex_parse|write_)|\
 verify/(certificate|diff|precision|program|property|prove|vnnlib_)")
+set(planned_flags -O2)
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+  list(APPEND planned_flags -fno-align-functions -fno-align-jumps -fno-align-labels)
+endif()
 set(has_vectors ${takt_sources})
 list(FILTER has_vectors INCLUDE REGEX "_(neon|avx2).c$")
 list(TRANSFORM has_vectors REPLACE "^.*/([a-z0-9_]+)_(neon|avx2).c$" "\\1")
@@ -35,7 +39,10 @@ foreach(file IN LISTS takt_sources)
   elseif(file MATCHES "(^|/)src/(${for_size})/|/(${has_vectors})_scalar.c$|_sve512.c$" OR
          file MATCHES "(^|/)src/(${reports})")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
-  elseif(file MATCHES "(^|/)src/(${planned})/|/kernel/.*_scalar.c$|/map_[iub].*_sve256.c$")
+  elseif(file MATCHES "(^|/)src/(${planned})/")
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
+                 "$<$<CONFIG:Release>:${planned_flags}>")
+  elseif(file MATCHES "/kernel/.*_scalar.c$|/map_[iub].*_sve256.c$")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
   endif()
 endforeach()
