@@ -32,7 +32,7 @@ typedef struct takt_data_options {
     const char *split; /**< "train" (default) or "test", where a data set has both */
     uint64_t limit;    /**< use only the first N samples; 0: all */
     /** How integers become floats: (value * scale - mean) / deviation. Default: bytes times 1/255,
-     *  others as they are; mean 0, deviation 1. */
+     *  others unchanged; mean 0, deviation 1. */
     double scale, mean, deviation;
     int64_t window;    /**< of a text: characters per sample; default 64 */
     const char *label; /**< of a table: the column that holds the label; default: the last */
@@ -64,6 +64,9 @@ TAKT_API size_t takt_data_field_count(const takt_data *data);
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
 /** How many classes the labels have; 0: they are not class numbers. */
 TAKT_API int64_t takt_data_classes(const takt_data *data);
+/** Samples a second of WAV files; 0: the data set has none, or they do not say. Files of different
+ *  rates are refused by takt_data_open. */
+TAKT_API int64_t takt_data_rate(const takt_data *data);
 
 /** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed and
  *  epoch only, computed without extra memory. `position` must be below `count`. */

@@ -116,7 +116,7 @@ TAKT_API const takt_desc *takt_model_output(const takt_model *model, size_t inde
 typedef struct takt_save_options {
     size_t size;
     const char *source;  /**< file that the model came from: its name and SHA-256 are kept */
-    const char *command; /**< how it was made, kept as it is */
+    const char *command; /**< how it was made, stored verbatim */
     /** Write the optimised graph, with parameters as constants. Only passes that suit every engine
      *  are applied, so that other engines can run the file. */
     bool optimize;
@@ -177,6 +177,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_save(const takt_model *model, cons
 /** Where a model came from, as a JSON object: the sources of a compiled model; opsets, producer and
  *  metadata of an ONNX model; NULL for texts. */
 TAKT_API const char *takt_model_lineage(const takt_model *model);
+/** The sample rate that a model of sounds expects, in Hz: the `rate` of its first log_mel or mfcc
+ *  layer. 0 if it has none, or if its values have lost their names. Any thread may call it. */
+TAKT_API double takt_model_sample_rate(const takt_model *model);
 
 #ifdef __cplusplus
 }

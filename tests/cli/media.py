@@ -26,10 +26,10 @@ def png(name, rows):
                  chunk(b"IEND", b""))
 
 
-def wav(name, samples):
+def wav(name, samples, rate=8000):
     body = b"".join(struct.pack("<h", s) for s in samples)
     return write(name, b"RIFF" + struct.pack("<I", 36 + len(body)) + b"WAVEfmt " + struct.pack(
-        "<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) + b"data" + struct.pack("<I", len(body)) + body)
+        "<IHHIIHH", 16, 1, 1, rate, 2 * rate, 2, 16) + b"data" + struct.pack("<I", len(body)) + body)
 
 
 def model(shape, kind="f32"):
@@ -106,8 +106,8 @@ expect(told["outputs"]["y"]["shape"] == [3, 1, 4], told)
 expect(told["outputs"]["y"]["values"] == [2 * v for v in heard] + [0], told)
 expect(told["outputs"]["total"]["values"] == [sum(heard[:k]) for k in (4, 8, 11)], told)
 text = succeeds("run", SUMS, "--stream", "x=" + eleven, "-D", "n=4", "-o", path("c.npz"))
-expect("x: 11 samples from -1 to 1 in 3 chunks of 4, the last filled up with 1 zero\n" in text,
-       text)
+expect("x: 11 samples at 8000 Hz, from -1 to 1 in 3 chunks of 4, the last filled up with "
+       "1 zero\n" in text, text)
 expect("3 chunks took" in text and "total: f32[3, 1]" in text, text)
 whole = parsed("run", "--json", SUMS, "--stream", eleven, "-D", "n=11")
 expect(whole["stream"]["chunks"] == 1 and whole["outputs"]["total"]["values"] == [0], whole)
@@ -126,7 +126,7 @@ for name in ("y", "total"):
 FIXED = write("fixed.takt", "model m(x: f32[3]) { return y = max(x, x) }")
 result = takt("run", FIXED, "--stream", sound)
 expect(result.returncode == 0 and "no state" in result.stderr, result.stderr)
-expect("3 samples from -1 to 1 in 1 chunk of 3\n" in result.stdout, result.stdout)
+expect("3 samples at 8000 Hz, from -1 to 1 in 1 chunk of 3\n" in result.stdout, result.stdout)
 expect("no state" not in takt("run", "-q", FIXED, "--stream", sound).stderr, "quiet")
 TWO = write("two.takt", "model m(x: f32[3], g: f32[1]) { return y = x * g }")
 fails(2, "run", TWO, "--stream", sound, says=["which one takes", "--stream NAME=FILE"])
@@ -142,6 +142,26 @@ fails(1, "run", SUMS, "--stream", path("nowhere.wav"), "-D", "n=4", says=["nowhe
 for flag in (["--repeat", "2"], ["--batch-size", "2"], ["--test", "."], ["--donate", "x"]):
     fails(2, "run", SUMS, "--stream", eleven, "-D", "n=4", *flag,
           says=["--stream and " + flag[0] + " do not go together"])
+
+# The rate of a model with mel bands: a recording at another one is refused, not misheard.
+fast, unsaid = wav("fast.wav", [0] * 5600, 16000), wav("unsaid.wav", [0] * 5600, 0)
+slow = wav("slow.wav", [0] * 5000)
+expect("5000 samples at 8000 Hz, from -1 to 1, then zeros to the input's length" in
+       succeeds("run", "zoo:keyword_spot", "-i", slow), "a recording at the model's rate")
+expect("5600 samples from -1 to 1\n" in succeeds("run", "zoo:keyword_spot", "-i", unsaid),
+       "a file without a rate")
+CEPSTRUM = write("cepstrum.takt", """model m(x: f32[b, n]) {
+  return y = mfcc(x, 2, rate=11025, window=7, hop=4, fft=9, bands=3, stream=true)
+}""")
+compiled = path("cepstrum.taktp")
+succeeds("compile", CEPSTRUM, "-o", compiled)
+right = wav("right.wav", range(8), 11025)
+for own, hertz in ((CEPSTRUM, "11025"), (compiled, "11025"), ("zoo:keyword_spot", "8000")):
+    fails(2, "run", own, "-i", fast, says=["fast.wav was recorded at 16000 Hz", "expects " + hertz,
+                                           "-ar " + hertz])
+for own in (CEPSTRUM, compiled):
+    fails(2, "run", own, "--stream", fast, "-D", "n=4", says=["expects 11025 Hz"])
+    succeeds("run", own, "--stream", right, "-D", "n=4")
 
 # Names of classes.
 names = write("names.txt", "red\r\ngreen\nblue \xe9\n".encode())

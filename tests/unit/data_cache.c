@@ -40,6 +40,7 @@ static void compare(const takt_data *a, const takt_data *b)
     const takt_data *const sets[] = {a, b};
     EXPECT_EQ(takt_data_count(a), takt_data_count(b));
     EXPECT_EQ(takt_data_classes(a), takt_data_classes(b));
+    EXPECT_EQ(takt_data_rate(a), takt_data_rate(b));
     EXPECT_EQ(takt_data_field_count(a), takt_data_field_count(b));
     EXPECT_TEXT(a->set.format, b->set.format);
     for (size_t i = 0; i < 2; i++) {

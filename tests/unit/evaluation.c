@@ -35,6 +35,7 @@ static takt_status open_lists(takt_ctx *own)
         status = takt_data_open(own, lists[i], NULL, &d);
         EXPECT(status != TAKT_OK || (takt_data_count(d) == 2 && takt_data_classes(d) == 2 &&
                                      takt_data_field_count(d) == (i == 0 ? 2 : 3)));
+        EXPECT_EQ(takt_data_rate(d), status != TAKT_OK || i == 0 ? 0 : 8000);
         takt_data_destroy(d);
     }
     return status;
@@ -50,6 +51,26 @@ static void put_lists(takt_memfs *fs)
     EXPECT_EQ(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1), 0);
     EXPECT_EQ(takt_memfs_put(fs, "p.tsv", pictures, sizeof pictures - 1), 0);
     EXPECT_EQ(takt_memfs_put(fs, "s.tsv", sounds, sizeof sounds - 1), 0);
+}
+
+/* Sounds of two rates in one list: refused, because a model would hear one of them too fast. */
+static void refuses_rates(takt_memfs *fs)
+{
+    char sound[] = "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x3e\0\0\x80\x7c\0\0"
+                   "\2\0\x10\0data\4\0\0\0\1\0\2\0";
+    static const char list[] = "a.wav\t0\nb.wav\t1\n";
+    const takt_files files = takt_memfs_files(fs);
+    const takt_config config = {.files = &files};
+    takt_data *d = NULL;
+    takt_ctx *own = NULL;
+    EXPECT_EQ(takt_memfs_put(fs, "b.wav", sound, sizeof sound - 1), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "r.tsv", list, sizeof list - 1), 0);
+    if (EXPECT_OK(NULL, takt_ctx_create(&config, &own))) {
+        EXPECT_STATUS(own, takt_data_open(own, "r.tsv", NULL, &d), TAKT_ERR_FORMAT);
+        EXPECT_TEXT(takt_last_error_info(own)->message,
+                    "b.wav has 15936 samples a second, a.wav has 8000");
+    }
+    takt_ctx_destroy(own);
 }
 
 static takt_status evaluate(takt_ctx *own)
@@ -373,6 +394,7 @@ int main(void)
     takt_memfs *fs = takt_memfs_create();
     if (EXPECT(fs != NULL)) {
         put_lists(fs);
+        refuses_rates(fs);
         const takt_sweep_report r =
             takt_sweep(scenario, fs, TAKT_INJECT_MEMORY | TAKT_INJECT_FILES);
         EXPECT(r.is_good, "%s", r.message);

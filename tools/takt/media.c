@@ -42,7 +42,7 @@ static bool has_channels(const takt_desc *d, int axis)
 
 static int refuse(const job *j, const char *what)
 {
-    return media_refuse(&(media_file){j->t, j->d, j->path}, what);
+    return media_refuse(&(media_file){.t = j->t, .d = j->d, .path = j->path}, what);
 }
 
 /* ---- where the pixels go ---- */
@@ -296,23 +296,22 @@ static int load_image(job *j, const takt_tensor_view *raw, char **said)
     return code;
 }
 
-int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
-                    char **said)
+int tool_load_media(const media_file *f, takt_tensor_view *view, char **said)
 {
-    job j = {.t = t, .d = d, .path = path, .view = view};
+    job j = {.t = f->t, .d = f->d, .path = f->path, .view = view};
     takt_tensor_view raw;
-    if (!media_read_options(t, &j.how))
+    int64_t rate;
+    if (!media_read_options(f->t, &j.how))
         return TAKT_EXIT_USAGE;
-    const takt_status status = media_decode(t, path, &raw);
+    const takt_status status = media_decode(f->t, f->path, &raw, &rate);
     if (status != TAKT_OK)
-        return tool_finish(t, status);
+        return tool_finish(f->t, status);
     const bool is_image = raw.rank == 4;
     int code;
-    if (is_image == media_is_sound(path) || (!is_image && raw.rank != 2))
-        code = media_misnamed(t, path);
+    if (is_image == media_is_sound(f->path) || (!is_image && raw.rank != 2))
+        code = media_misnamed(f->t, f->path);
     else
-        code = is_image ? load_image(&j, &raw, said)
-                        : media_take_sound(&(media_file){t, d, path}, &raw, view, said);
-    takt_view_free(t->ctx, &raw);
+        code = is_image ? load_image(&j, &raw, said) : media_take_sound(f, &raw, rate, view, said);
+    takt_view_free(f->t->ctx, &raw);
     return code;
 }

@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-enum { MEDIA_CHANNELS = 3 };
+enum { MEDIA_CHANNELS = 3, MEDIA_SAID = 200 };
 
 /* How pixels become numbers: (value * scale - mean) / deviation, per channel. */
 typedef struct media_image {
@@ -20,39 +20,44 @@ typedef struct media_planes {
     float *at;
 } media_planes;
 
+/* A file and the input that it goes to. */
+typedef struct media_file {
+    takt_tool *t;
+    const takt_model *model;
+    const takt_desc *d;
+    const char *path;
+} media_file;
+
 /* By its ending: .png, .jpg, .jpeg, .ppm, .pgm or .wav. */
 bool tool_is_media(const char *path);
 /* Parses --image. False: usage error, printed. */
 bool media_read_options(const takt_tool *t, media_image *how);
 /* Neither mean nor deviation is given. */
 bool media_is_plain(const media_image *how);
-/* The file as input `d`, of the type and, where they are numbers, the sizes that it wants. `*said`:
+/* The file as input, of the type and, where they are numbers, the sizes that it wants. `*said`:
  * what was done to it, to be freed. The exit code; all is printed. */
-int tool_load_media(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *view,
-                    char **said);
-/* The samples of a .wav file that goes to input `d` piece by piece, f32[1, samples]. */
-int tool_load_sound(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *sound);
+int tool_load_media(const media_file *f, takt_tensor_view *view, char **said);
+/* The samples of a .wav file that goes to the input piece by piece, f32[1, samples], and their
+ * rate in Hz. */
+int tool_load_sound(const media_file *f, takt_tensor_view *sound, int64_t *rate);
 
 /* ---- what images and recordings share ---- */
-
-/* A file and the input that it goes to. */
-typedef struct media_file {
-    const takt_tool *t;
-    const takt_desc *d;
-    const char *path;
-} media_file;
 
 bool media_is_sound(const char *path);
 /* Whether the model leaves the size of this dimension open. */
 bool media_is_open(const takt_desc *d, int axis);
-/* The one sample of the file as f32, whose bytes stay 0 … 255. */
-takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view *raw);
+/* The one sample of the file as f32, whose bytes stay 0 … 255. `*rate`: of a recording, in Hz. */
+takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view *raw,
+                         int64_t *rate);
 /* The exit code of a usage error: why the file cannot be this input. */
 int media_refuse(const media_file *f, const char *what);
 int media_misnamed(const takt_tool *t, const char *path);
-/* A recording as the input: cut, or filled up with zeros. */
-int media_take_sound(const media_file *f, const takt_tensor_view *raw, takt_tensor_view *view,
-                     char **said);
+/* A recording as the input: cut, or filled up with zeros. Refused at another rate than the
+ * model's. */
+int media_take_sound(const media_file *f, const takt_tensor_view *raw, int64_t rate,
+                     takt_tensor_view *view, char **said);
+/* "16000 samples at 16000 Hz, from -1 to 1"; returns the length. */
+size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64_t rate);
 /* Resized by the triangle filter, which is as wide as the step is where it gets smaller; NULL: no
  * memory. To be freed. */
 float *media_resize(const media_planes *from, int64_t height, int64_t width);

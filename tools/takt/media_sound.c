@@ -38,7 +38,7 @@ int media_refuse(const media_file *f, const char *what)
                             takt_dtype_name(f->d->dtype), shape, what);
 }
 
-takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view *raw)
+takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view *raw, int64_t *rate)
 {
     takt_data *data;
     const uint64_t row = 0;
@@ -47,6 +47,7 @@ takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view 
     if (status != TAKT_OK)
         return status;
     const takt_desc *field = takt_data_field(data, 0);
+    *rate = takt_data_rate(data);
     *raw = (takt_tensor_view){.dtype = TAKT_F32, .rank = field->rank};
     memcpy(raw->dims, field->dims, sizeof raw->dims);
     status = takt_view_alloc(t->ctx, raw);
@@ -72,13 +73,39 @@ static int refuse_sound(const media_file *f)
     return media_refuse(f, "a recording needs f32, time as last dimension and 1 for all others");
 }
 
-int media_take_sound(const media_file *f, const takt_tensor_view *raw, takt_tensor_view *view,
-                     char **said)
+size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64_t rate)
+{
+    const char *const plural = samples == 1 ? "" : "s";
+    const int length =
+        rate > 0
+            ? snprintf(text, MEDIA_SAID, "%lld sample%s at %lld Hz, from -1 to 1",
+                       (long long)samples, plural, (long long)rate)
+            : snprintf(text, MEDIA_SAID, "%lld sample%s from -1 to 1", (long long)samples, plural);
+    return (size_t)length;
+}
+
+/* A model hears a recording of another rate faster or slower, and answers all the same. */
+static int check_rate(const media_file *f, int64_t rate)
+{
+    const double wanted = takt_model_sample_rate(f->model);
+    char hint[200];
+    if (rate == 0 || wanted == 0 || (double)rate == wanted)
+        return TAKT_EXIT_OK;
+    snprintf(hint, sizeof hint, "ffmpeg -i %.80s -ar %g new.wav converts it", f->path, wanted);
+    return tool_usage_error(f->t, 1003, hint, "%s was recorded at %lld Hz; the model expects %g Hz",
+                            f->path, (long long)rate, wanted);
+}
+
+int media_take_sound(const media_file *f, const takt_tensor_view *raw, int64_t rate,
+                     takt_tensor_view *view, char **said)
 {
     const takt_desc *d = f->d;
     const int64_t own = raw->dims[1];
     if (!takes_sound(d))
         return refuse_sound(f);
+    const int code = check_rate(f, rate);
+    if (code != TAKT_EXIT_OK)
+        return code;
     const int64_t wanted = media_is_open(d, d->rank - 1) ? own : d->dims[d->rank - 1];
     *view = (takt_tensor_view){.dtype = TAKT_F32, .rank = d->rank, .dims = {1, 1, 1}};
     view->dims[d->rank - 1] = wanted;
@@ -88,28 +115,27 @@ int media_take_sound(const media_file *f, const takt_tensor_view *raw, takt_tens
     const int64_t kept = own < wanted ? own : wanted;
     memset(view->data, 0, (size_t)wanted * sizeof(float));
     memcpy(view->data, raw->data, (size_t)kept * sizeof(float));
-    char *text = malloc(128);
+    char *text = malloc(MEDIA_SAID);
     if (text == NULL)
         return tool_finish(f->t, TAKT_ERR_MEMORY);
-    snprintf(text, 128, "%lld samples from -1 to 1%s%s", (long long)own,
+    const size_t length = media_describe_sound(text, own, rate);
+    snprintf(text + length, MEDIA_SAID - length, "%s",
              own == wanted  ? ""
-             : own < wanted ? ", then zeros"
-                            : ", cut",
-             own == wanted ? "" : " to the input's length");
+             : own < wanted ? ", then zeros to the input's length"
+                            : ", cut to the input's length");
     *said = text;
     return TAKT_EXIT_OK;
 }
 
-int tool_load_sound(takt_tool *t, const takt_desc *d, const char *path, takt_tensor_view *sound)
+int tool_load_sound(const media_file *f, takt_tensor_view *sound, int64_t *rate)
 {
-    const media_file j = {t, d, path};
-    if (!tool_is_media(path) || !media_is_sound(path))
-        return tool_usage_error(t, 1003, "--stream takes a .wav file", "%s is not a recording",
-                                path);
-    if (!takes_sound(d))
-        return refuse_sound(&j);
-    const takt_status status = media_decode(t, path, sound);
+    if (!tool_is_media(f->path) || !media_is_sound(f->path))
+        return tool_usage_error(f->t, 1003, "--stream takes a .wav file", "%s is not a recording",
+                                f->path);
+    if (!takes_sound(f->d))
+        return refuse_sound(f);
+    const takt_status status = media_decode(f->t, f->path, sound, rate);
     if (status != TAKT_OK)
-        return tool_finish(t, status);
-    return sound->rank == 2 ? TAKT_EXIT_OK : media_misnamed(t, path);
+        return tool_finish(f->t, status);
+    return sound->rank == 2 ? check_rate(f, *rate) : media_misnamed(f->t, f->path);
 }

@@ -76,7 +76,8 @@ static int load_one(tool_run *r, int index, const char *path)
     if (r->totals[index] > 1 && r->seen[index]++ != r->set)
         return TAKT_EXIT_OK; /* a file of another run */
     if (tool_is_media(path)) {
-        const int code = tool_load_media(r->t, d, path, view, &r->said[index]);
+        const media_file f = {r->t, r->model, d, path};
+        const int code = tool_load_media(&f, view, &r->said[index]);
         return code != TAKT_EXIT_OK ? code
                : tool_sizes_from(r->t, &r->sizes, d, view->rank, view->dims, path)
                    ? TAKT_EXIT_OK

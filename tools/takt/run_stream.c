@@ -13,7 +13,7 @@
 
 struct tool_stream {
     takt_tensor_view sound; /* all samples */
-    int64_t samples, chunk, chunks;
+    int64_t samples, rate, chunk, chunks;
     const float *from;
     float *to; /* the input's memory */
     tool_results results;
@@ -60,14 +60,14 @@ static int describe(const tool_run *r, char **said)
 {
     const tool_stream *s = r->stream;
     const int64_t zeros = s->chunks * s->chunk - s->samples;
-    char *text = malloc(200), tail[64] = "";
+    char *text = malloc(MEDIA_SAID), tail[64] = "";
     if (text == NULL)
         return tool_finish(r->t, TAKT_ERR_MEMORY);
     if (zeros > 0)
         snprintf(tail, sizeof tail, ", the last filled up with %lld zero%s", (long long)zeros,
                  zeros == 1 ? "" : "s");
-    snprintf(text, 200, "%lld sample%s from -1 to 1 in %lld chunk%s of %lld%s",
-             (long long)s->samples, s->samples == 1 ? "" : "s", (long long)s->chunks,
+    const size_t length = media_describe_sound(text, s->samples, s->rate);
+    snprintf(text + length, MEDIA_SAID - length, " in %lld chunk%s of %lld%s", (long long)s->chunks,
              s->chunks == 1 ? "" : "s", (long long)s->chunk, tail);
     *said = text;
     return TAKT_EXIT_OK;
@@ -116,8 +116,8 @@ int tool_stream_open(tool_run *r)
     r->stream = calloc(1, sizeof *r->stream);
     if (r->stream == NULL)
         return tool_finish(r->t, TAKT_ERR_MEMORY);
-    code =
-        tool_load_sound(r->t, takt_model_input(r->model, (size_t)index), path, &r->stream->sound);
+    const media_file f = {r->t, r->model, takt_model_input(r->model, (size_t)index), path};
+    code = tool_load_sound(&f, &r->stream->sound, &r->stream->rate);
     return code == TAKT_EXIT_OK ? cut(r, (size_t)index, path) : code;
 }
 

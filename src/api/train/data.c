@@ -54,7 +54,7 @@ bool takt_data_exists(takt_ctx *ctx, const char *path)
     return true;
 }
 
-/* A file of a known data set in a folder, as it is or compressed. */
+/* A file of a known data set in a folder, plain or compressed. */
 static takt_status read_part(takt_data *d, const char *folder, const char *name, bool *found)
 {
     static const char *const endings[] = {"", ".gz"};
@@ -186,7 +186,7 @@ static takt_status decode(takt_data *d, const char *path)
         if (!found)
             TAKT_TRY(read_classes(d, path, &found));
         if (!found)
-            TAKT_TRY(read_file(d, path)); /* says what is wrong with it */
+            TAKT_TRY(read_file(d, path)); /* reports what is wrong with it */
     } else {
         TAKT_TRY(read_file(d, path));
     }
@@ -292,6 +292,13 @@ int64_t takt_data_classes(const takt_data *d)
     return d->set.classes;
 }
 
+int64_t takt_data_rate(const takt_data *d)
+{
+    if (d == NULL)
+        return 0;
+    return d->set.rate;
+}
+
 uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position)
 {
     return position < count ? takt_permute(position, count, seed, epoch) : position;
@@ -322,7 +329,7 @@ static double scaled(const takt_data_options *o, takt_dtype from, double value)
     return (value * scale - o->mean) / (o->deviation != 0 ? o->deviation : 1);
 }
 
-/* Bytes to f32, the most common case: a table of 256 values is rounded as `convert` does it. */
+/* Bytes to f32, the most common case: by a table of 256 values, rounded as in `convert`. */
 static void convert_bytes(const takt_data_place *p, size_t row, const float table[256], float *to)
 {
     const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;
@@ -330,7 +337,7 @@ static void convert_bytes(const takt_data_place *p, size_t row, const float tabl
         to[i] = table[from[i]];
 }
 
-/* Whether `convert` would give every element back as it is. */
+/* Whether `convert` would leave every element unchanged. */
 static bool is_kept(const takt_data_options *o, takt_dtype from, takt_dtype to)
 {
     return from == to && takt_dtype_bits(to) % 8 == 0 &&

@@ -15,7 +15,7 @@
 #include "io/safetensors/safetensors.h"
 #include "train/data/data.h"
 
-enum { OWN = 4, WINDOW = 0, CLASSES, FACTS };
+enum { OWN = 4, WINDOW = 0, CLASSES, RATE, FACTS };
 enum { SUM = 9 }; /* bytes: eight digits and the terminator */
 
 static const char stamp_name[] = "takt.stamp", format_name[] = "takt.format",
@@ -38,6 +38,7 @@ static takt_status facts_tensor(const takt_data_set *set, takt_tensor *out)
     int64_t *facts = takt_tensor_data(out);
     facts[WINDOW] = set->window;
     facts[CLASSES] = set->classes;
+    facts[RATE] = set->rate;
     return TAKT_OK;
 }
 
@@ -183,8 +184,9 @@ static bool take_facts(source *s)
     memcpy(facts, s->bytes + w->offset, sizeof facts);
     s->set->window = facts[WINDOW];
     s->set->classes = facts[CLASSES];
+    s->set->rate = facts[RATE];
     const takt_type *first = &s->set->field[0].tensor.type;
-    return facts[CLASSES] >= 0 && facts[WINDOW] >= 0 &&
+    return facts[CLASSES] >= 0 && facts[RATE] >= 0 && facts[WINDOW] >= 0 &&
            (facts[WINDOW] == 0 ||
             (s->set->count == 1 && first->rank == 1 && first->dim[0] > facts[WINDOW]));
 }

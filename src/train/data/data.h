@@ -23,6 +23,7 @@ typedef struct takt_data_set {
     uint64_t samples;
     int64_t window; /* of a text: elements of a sample; 0: samples are consecutive */
     int64_t classes;
+    int64_t rate; /* of sounds: samples a second; 0: unknown */
     const char *format;
 } takt_data_set;
 

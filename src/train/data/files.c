@@ -141,10 +141,16 @@ static takt_status find_type(gathering *g, takt_type *type)
         takt_data_set one;
         TAKT_TRY(open_sample(g, g->at[i], &one));
         const takt_type own = one.field[0].tensor.type;
+        const int64_t rate = one.rate;
         takt_data_set_deinit(&one);
-        if (i == 0)
+        if (i == 0) {
             *type = own;
-        else if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
+            g->set->rate = rate;
+        } else if (own.rank == 2 && type->rank == 2 && rate != g->set->rate)
+            return takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
+                             "%s has %lld samples a second, %s has %lld", g->at[i]->path,
+                             (long long)rate, g->at[0]->path, (long long)g->set->rate);
+        if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
             type->dim[1] = own.dim[1];
         if (type->rank != 2)
             break; /* images are compared when they are read */

@@ -11,6 +11,7 @@ enum { WHOLE = 1, FLOAT = 3, EXTENSIBLE = 0xfffe };
 
 typedef struct sound {
     unsigned format, channels, bits;
+    uint32_t rate; /* samples a second */
     takt_cursor data;
     bool has_format, has_data;
 } sound;
@@ -25,7 +26,8 @@ static void read_format(takt_cursor c, sound *s)
 {
     s->format = takt_cursor_u16le(&c);
     s->channels = takt_cursor_u16le(&c);
-    (void)takt_cursor_skip(&c, 10);
+    s->rate = takt_cursor_u32le(&c);
+    (void)takt_cursor_skip(&c, 6);
     s->bits = takt_cursor_u16le(&c);
     if (s->format == EXTENSIBLE && takt_cursor_skip(&c, 8))
         s->format = takt_cursor_u16le(&c); /* the first bytes of the subformat's name */
@@ -90,6 +92,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
             sum += number(&s.data, &s);
         to[i] = (float)(sum / s.channels);
     }
+    set->rate = s.rate;
     return TAKT_OK;
 }
 
