@@ -29,7 +29,8 @@ def png(name, rows):
 def wav(name, samples, rate=8000):
     body = b"".join(struct.pack("<h", s) for s in samples)
     return write(name, b"RIFF" + struct.pack("<I", 36 + len(body)) + b"WAVEfmt " + struct.pack(
-        "<IHHIIHH", 16, 1, 1, rate, 2 * rate, 2, 16) + b"data" + struct.pack("<I", len(body)) + body)
+        "<IHHIIHH", 16, 1, 1, rate, 2 * rate, 2, 16) + b"data" + struct.pack("<I", len(body)) +
+                 body)
 
 
 def model(shape, kind="f32"):
@@ -112,7 +113,7 @@ expect("3 chunks took" in text and "total: f32[3, 1]" in text, text)
 whole = parsed("run", "--json", SUMS, "--stream", eleven, "-D", "n=11")
 expect(whole["stream"]["chunks"] == 1 and whole["outputs"]["total"]["values"] == [0], whole)
 
-# Two recordings, one after the other, are one long recording.
+# Two recordings in sequence are the same as one long recording.
 first = wav("first.wav", [2048 * (i - 5) for i in range(8)])
 rest = wav("rest.wav", [6144, 8192, 10240])
 kept = path("kept.npz")
@@ -122,7 +123,7 @@ for name in ("y", "total"):
     both = a["outputs"][name]["values"] + b["outputs"][name]["values"]
     expect(both == told["outputs"][name]["values"], (name, both))
 
-# A fixed length is the chunk's; without state every chunk is its own, which is said.
+# A fixed length is the chunk size; without state chunks are independent, and the command says so.
 FIXED = write("fixed.takt", "model m(x: f32[3]) { return y = max(x, x) }")
 result = takt("run", FIXED, "--stream", sound)
 expect(result.returncode == 0 and "no state" in result.stderr, result.stderr)
@@ -189,7 +190,7 @@ expect(result.returncode == 0 or "libpng16 is not installed" in result.stderr, r
 if result.returncode == 0:
     expect(values("1, 1, 2, 4", shot) == values("1, 1, 2, 4", GREY), "PNG and PGM")
 
-# A batch of several is not a single image; what is open, or 1, is.
+# A batch of several is not a single image; a batch that is open, or 1, is.
 for shape in ("2, 1, 2, 4", "2, 2, 4, 1", "5, 2, 4"):
     fails(2, "run", model(shape), "-i", GREY, says=["a batch of several"])
 

@@ -1,4 +1,5 @@
-/* data_cache.c - decoded data in a file: the same samples, decoded again when anything differs. */
+/* data_cache.c - decoded data in a file: the same samples, decoded again when anything differs;
+ * and sounds of different rates, which are refused. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "api/train/data.h"
 #include "base/error.h"
 #include "util/inject.h"
+#include "util/memfs.h"
 
 static takt_ctx *ctx;
 static char csv[1100], text[1100], pictures[1100], cache[1100];
@@ -80,7 +82,7 @@ static void keeps(const char *path)
     }
     takt_data_destroy(written);
     takt_data_destroy(mapped);
-    mapped = open_with(csv, "two"); /* another stamp: the file is not that of this data */
+    mapped = open_with(csv, "two"); /* another stamp: the file belongs to other data */
     EXPECT(mapped != NULL && strcmp(mapped->set.format, "csv") == 0 &&
            takt_data_count(mapped) == 4);
     takt_data_destroy(mapped);
@@ -162,6 +164,32 @@ static void refusals(void)
            takt_last_error(ctx));
 }
 
+/* Sounds of two rates in one list: refused, because a model would hear one of them too fast. */
+static void refuses_rates(void)
+{
+    char sound[] = "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0"
+                   "\2\0\x10\0data\4\0\0\0\1\0\2\0";
+    static const char list[] = "a.wav\t0\nb.wav\t1\n";
+    takt_memfs *fs = takt_memfs_create();
+    if (!EXPECT(fs != NULL))
+        return;
+    const takt_files files = takt_memfs_files(fs);
+    const takt_config config = {.files = &files};
+    takt_data *d = NULL;
+    takt_ctx *own = NULL;
+    EXPECT_EQ(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1), 0);
+    sound[25] = '\x3e'; /* 0x3e40 samples a second */
+    EXPECT_EQ(takt_memfs_put(fs, "b.wav", sound, sizeof sound - 1), 0);
+    EXPECT_EQ(takt_memfs_put(fs, "r.tsv", list, sizeof list - 1), 0);
+    if (EXPECT_OK(NULL, takt_ctx_create(&config, &own))) {
+        EXPECT_STATUS(own, takt_data_open(own, "r.tsv", NULL, &d), TAKT_ERR_FORMAT);
+        EXPECT_TEXT(takt_last_error_info(own)->message,
+                    "b.wav has 15936 samples a second, a.wav has 8000");
+    }
+    takt_ctx_destroy(own);
+    takt_memfs_destroy(fs);
+}
+
 static takt_status scenario(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -200,6 +228,7 @@ int main(void)
     keeps(pictures);
     damaged();
     refusals();
+    refuses_rates();
     const takt_sweep_report r = takt_sweep(scenario, stamp, TAKT_INJECT_MEMORY);
     EXPECT(r.is_good, "%s", r.message);
     takt_ctx_destroy(ctx);

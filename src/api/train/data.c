@@ -266,16 +266,12 @@ void takt_data_destroy(takt_data *d)
 
 uint64_t takt_data_count(const takt_data *d)
 {
-    if (d == NULL)
-        return 0;
-    return d->set.samples;
+    return d != NULL ? d->set.samples : 0;
 }
 
 size_t takt_data_field_count(const takt_data *d)
 {
-    if (d == NULL)
-        return 0;
-    return d->fields;
+    return d != NULL ? d->fields : 0;
 }
 
 const takt_desc *takt_data_field(const takt_data *d, size_t index)
@@ -287,16 +283,12 @@ const takt_desc *takt_data_field(const takt_data *d, size_t index)
 
 int64_t takt_data_classes(const takt_data *d)
 {
-    if (d == NULL)
-        return 0;
-    return d->set.classes;
+    return d != NULL ? d->set.classes : 0;
 }
 
 int64_t takt_data_rate(const takt_data *d)
 {
-    if (d == NULL)
-        return 0;
-    return d->set.rate;
+    return d != NULL ? d->set.rate : 0;
 }
 
 uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position)
