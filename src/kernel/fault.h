@@ -14,7 +14,7 @@
 typedef struct takt_fault {
     uint64_t base;  /* set by the caller: the index of the kernel's element 0 in the whole step */
     uint64_t index; /* base + the lowest bad element; TAKT_FAULT_NONE while there is none */
-    int64_t value;  /* what was bad: the index, or the divisor */
+    int64_t value;  /* the bad value: the index, or the divisor */
 } takt_fault;
 
 static inline void takt_fault_note(takt_fault *fault, uint64_t element, int64_t value)

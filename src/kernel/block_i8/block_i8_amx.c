@@ -109,7 +109,7 @@ PIECES(8)
 PIECES(12)
 PIECES(16)
 
-/* Where a strip lies in C. */
+/* The position of a strip in C. */
 typedef struct target {
     size_t row, rows, panel;
 } target;
@@ -125,7 +125,7 @@ static void put_strip(const takt_block_i8 *g, const target *to, const float *acc
 
 /* ---- scratch ---- */
 
-/* What lies where in scratch, in bytes; strips follow each other. */
+/* Layout of the scratch, in bytes; strips are contiguous. */
 typedef struct room {
     tiling o;
     size_t count;

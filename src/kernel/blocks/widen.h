@@ -56,8 +56,8 @@ typedef struct block_parameters {
 #if TAKT_SIMD_SET == 4
 
 /* Sixteen floats are a table that a permutation looks up by the four lowest bits of a lane: one
- * instruction in the place of a mask, 2^23 and a subtraction. It has the zero point in it where
- * that is one for all; others are taken away as floats. */
+ * instruction in the place of a mask, 2^23 and a subtraction. The zero point is included if it is
+ * the same for all; otherwise it is subtracted as a float. */
 FIXED bool block_subtracts(const takt_blocks *b)
 {
     return b->zero != NULL || b->zero_f32 != NULL;

@@ -41,7 +41,7 @@ typedef struct takt_chain_f32 {
 
 typedef void takt_chain_f32_fn(const takt_chain_f32 *c);
 
-/* Whether a link can compute it. */
+/* Whether a link can compute the operation. */
 static inline bool takt_chain_has(takt_map_op op)
 {
     switch (op) {

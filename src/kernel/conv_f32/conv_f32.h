@@ -38,7 +38,7 @@ typedef struct takt_conv_f32 {
     const float *bias; /* [channels], or NULL */
     bool has_room;     /* behind x, for vectors that its elements do not fill */
     bool adds_zero;
-    bool adds;        /* y has the sums of the chunks before */
+    bool adds;        /* y has the sums of the previous chunks */
     bool relu, clips; /* at most one of them */
     float limit;      /* infinite: none */
     float lo;         /* neither is NaN */
@@ -50,7 +50,7 @@ typedef void takt_conv_f32_fn(const takt_conv_f32 *c);
 /* takt_kernel.info of this family. */
 typedef struct takt_conv_f32_info {
     size_t channels; /* most channels of y: beyond that a product of patches is faster */
-    bool planes;     /* channels of x that lie apart cost less than a transpose before it */
+    bool planes;     /* channels of x that are not adjacent cost less than a transpose */
 } takt_conv_f32_info;
 
 TAKT_KERNEL_FAMILY(conv_f32, takt_conv_f32_fn)

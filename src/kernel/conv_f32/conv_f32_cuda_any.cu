@@ -13,7 +13,7 @@
 
 enum { CHUNK = TAKT_CUDA_GEMM_CHUNK };
 
-/* Where the window of an element lies. */
+/* The position of an element's window. */
 typedef struct window {
     int64_t corner[3]; /* in x, before it if negative */
     int64_t x, w;      /* first elements: of the sample and group, of the output channel */

@@ -29,7 +29,7 @@ typedef void takt_convert_fn(const takt_convert *c, void *dst, const void *src, 
 
 TAKT_KERNEL_FAMILY(convert, takt_convert_fn)
 
-/* Every pair of types, element by element: the scalar kernel, and what the others fall back on. */
+/* Every pair of types, element by element: the scalar kernel, and the fallback of the others. */
 void takt_convert_any(const takt_convert *c, void *dst, const void *src, size_t n);
 
 #endif

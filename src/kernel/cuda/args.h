@@ -78,7 +78,7 @@ enum {
     TAKT_CUDA_ROWS_HELD = 12 /* elements of a row that a thread of takt_cuda_rows_f32_held holds */
 };
 
-/* Floats from one row of n elements to the next in shared memory: two rows that a warp reads lie in
+/* Stride in floats between rows of n elements in shared memory: two rows that a warp reads are in
  * different banks. */
 #define TAKT_CUDA_ROWS_LINE(n) (((n) + 31) / 32 * 32 + 16)
 
@@ -96,9 +96,9 @@ enum {
     TAKT_CUDA_REDUCE_THREADS = 256,
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
-    /* Of very long rows: chunks that a block takes at a time, how far apart they lie in shared
-     * memory, how many times that is there, sums of chunks that are added at a time, and bytes of
-     * shared memory: two floats a lane more. */
+    /* For very long rows: chunks that a block takes at a time, their stride in shared memory, the
+       number of such buffers, sums of chunks that are added at a time, and bytes of shared memory,
+       which has two more floats per lane. */
     TAKT_CUDA_REDUCE_EACH = 2,
     TAKT_CUDA_REDUCE_LINE = 4096 + 16,
     TAKT_CUDA_REDUCE_STAGES = 3,
@@ -208,7 +208,7 @@ typedef struct takt_cuda_attend {
     float *out;
     const float *q, *mask; /* mask: or NULL */
     const void *k, *v;
-    const void *length; /* int64_t or int32_t of every sequence; NULL: all keys are there */
+    const void *length; /* int64_t or int32_t of every sequence; NULL: all keys are present */
     uint64_t *fault;    /* the first sequence with an impossible length */
     int64_t mask_stride[4];
     uint32_t heads, group, queries, keys, dim, size;
@@ -217,8 +217,8 @@ typedef struct takt_cuda_attend {
     float scale;
 } takt_cuda_attend;
 
-/* Rows of the result that keys beyond a query's limit may have changed (0 * inf, -0 + 0) are
- * computed without them. */
+/* Rows of the result that keys beyond a query's limit may have affected (0 * inf, -0 + 0) are
+ * recomputed without them. */
 typedef struct takt_cuda_again {
     float *out;               /* [sequence][query][head][size] */
     const float *weights, *v; /* v: [sequence][key][head of v][size] */
@@ -251,7 +251,7 @@ typedef struct takt_cuda_gather_args {
 /* ---- picks: move_cuda_pick.cu ---- */
 
 typedef enum takt_cuda_pick_kind {
-    TAKT_CUDA_PAD,      /* src inside, `value` or other places of src around it */
+    TAKT_CUDA_PAD,      /* src inside, `value` or other elements of src around it */
     TAKT_CUDA_IOTA,     /* first + place along the axis, as `dtype` */
     TAKT_CUDA_PIECE,    /* part of an axis, from index[0] on */
     TAKT_CUDA_UPDATE,   /* src, with `part` from index[...] on */
@@ -345,7 +345,7 @@ typedef struct takt_cuda_lines_args {
 
 enum {
     TAKT_CUDA_WINDOW_THREADS = 256,
-    TAKT_CUDA_DEPTHWISE_THREADS = 64, /* small blocks: those of a small image fill a device, too */
+    TAKT_CUDA_DEPTHWISE_THREADS = 64, /* small blocks: then even a small image fills a device */
     TAKT_CUDA_WINOGRAD_THREADS = 64
 };
 

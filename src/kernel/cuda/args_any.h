@@ -42,7 +42,7 @@ typedef struct takt_cuda_scatter_args {
 typedef struct takt_cuda_affine_args {
     void *dst;
     const void *src, *scale, *zero; /* zero: or NULL; of the integers' type */
-    /* Integers to integers of another scale, which go through f32; NULL: not. */
+    /* Integers to integers of another scale, by way of f32; NULL: not. */
     const float *to_scale;
     const void *to_zero;
     uint64_t count, size, inner;

@@ -10,8 +10,8 @@ enum {
 };
 
 /* Attention without a mask. A panel is 128 queries of a head: product[0] makes its scores,
- * product[1] multiplies its weights by v. Scores of a panel lie in the room of the block that has
- * it: C of the first product and A of the second, 128 rows for every block. */
+ * product[1] multiplies its weights by v. Scores of a panel are stored in the scratch of its block,
+ * 128 rows each: they are C of the first product and A of the second. */
 typedef struct takt_cuda_attend_long {
     takt_cuda_gemm product[2];
     uint32_t tiles[2];             /* of a panel */

@@ -1,4 +1,4 @@
-/* fours.h - four floats at a time, wherever they begin: one access where their address allows it.
+/* fours.h - four floats at a time, at any alignment: one access where their address allows it.
  */
 #ifndef TAKT_KERNEL_CUDA_FOURS_H
 #define TAKT_KERNEL_CUDA_FOURS_H

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room in tables of what is loaded: more than there are files with kernels, and kernels. */
+/* Capacity of the tables of loaded code: more than there are files with kernels, and kernels. */
 enum { TAKT_CUDA_IMAGES = 64, TAKT_CUDA_KERNELS = 128 };
 
 /* What nvcc made of one file; the driver picks the code for its device. */

@@ -19,7 +19,7 @@ static takt_cuda_launch launch(const char *kernel, uint32_t blocks, uint32_t thr
 
 /* ---- element-wise ---- */
 
-/* Whether the program is one operation of floats that lie side by side, or are one float each. */
+/* Whether the program is one operation on contiguous floats, or on single floats. */
 static bool is_one(const takt_cuda_map *m, takt_cuda_map_one *one)
 {
     const takt_cuda_instruction *c = &m->code[0];

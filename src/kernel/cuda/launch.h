@@ -61,14 +61,14 @@ typedef struct takt_cuda_launch {
     } args;
 } takt_cuda_launch;
 
-/* What a device has for a block, and for all: bytes of shared memory, multiprocessors. */
+/* A device's limits for a block, and in all: bytes of shared memory, multiprocessors. */
 typedef struct takt_cuda_block_room {
     uint32_t shared_bytes, processors;
 } takt_cuda_block_room;
 
 enum { TAKT_CUDA_LAUNCHES = 2 }; /* of one step, at most */
 
-/* Offsets of the pointers in the arguments of a launch; how many there are. */
+/* Offsets of the pointers in the arguments of a launch, and their number. */
 size_t takt_cuda_pointers(const takt_cuda_launch *l, size_t *offsets, size_t capacity);
 
 /* Element-wise: as many registers as the program names, or a kernel for one operation. */

@@ -194,8 +194,8 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
 }
 
-/* Blocks of the multiprocessor that has most. Two large tiles fit one, begin together and end
- * together, and what is left goes to the first ones that are free, two at a time. */
+/* Number of blocks of the busiest multiprocessor. Two large tiles fit on one and run together; the
+ * remaining ones go to the first free multiprocessors, two at a time. */
 static double share_of(const tile *t, uint64_t blocks, uint64_t processors)
 {
     enum { LARGE = 128 };
@@ -204,8 +204,8 @@ static double share_of(const tile *t, uint64_t blocks, uint64_t processors)
     return (double)((blocks + processors - 1) / processors);
 }
 
-/* Microseconds: as long as one block takes, or all of a multiprocessor; chunks apart go through
- * memory. */
+/* Microseconds: the time of one block, or of all blocks of a multiprocessor; separate chunks go
+ * through memory. */
 static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t processors, const tile *t,
                       bool is_cut)
 {
@@ -214,7 +214,7 @@ static double time_of(const takt_cuda_gemm *g, uint32_t batches, uint32_t proces
     const uint64_t blocks = tiles_of(g, t) * batches * (is_cut ? chunks_of(g) : 1);
     const double each = 2.0 * t->rows * t->cols * k / 1e3; /* thousands of operations */
     const double share = share_of(t, blocks, processors);
-    /* A convolution whose channels do not come in fours brings its rows float by float. */
+    /* A convolution whose channels are not a multiple of four loads its rows float by float. */
     const double gathered = g->is_conv && g->channels % 4 != 0 ? 3.8e-4 * t->rows * k : 0;
     const double one = each / t->alone + gathered;
     const double all = share * (each / t->rate + gathered + t->block);
@@ -257,7 +257,7 @@ static bool is_small(const takt_cuda_gemm *g, uint32_t batches, uint32_t process
            whole_blocks(g, batches, &whole[index - FIRST_WHOLE]) <= 2 * (uint64_t)processors;
 }
 
-/* The least kernel that takes all rows at once, or SIZE_MAX. */
+/* The smallest kernel that takes all rows at once, or SIZE_MAX. */
 static size_t few_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_block_room *has)
 {
     for (size_t i = FIRST_WHOLE; i < WAYS; i++)

@@ -1,4 +1,4 @@
-/* launch_pointers.c - where the pointers lie in the arguments of a launch. */
+/* launch_pointers.c - offsets of the pointers in the arguments of a launch. */
 #include <string.h>
 
 #include "kernel/cuda/launch.h"

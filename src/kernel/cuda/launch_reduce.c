@@ -32,7 +32,7 @@ static bool is_by_rows(const takt_cuda_reduce *r)
            chunks_of(r) * r->count <= INT32_MAX;
 }
 
-/* Whether chunks are computed apart: there are too few results to fill the device. */
+/* Whether chunks are computed separately: there are too few results to fill the device. */
 static bool is_cut(const takt_cuda_reduce *r, uint32_t processors)
 {
     const uint64_t chunks = chunks_of(r);
@@ -40,8 +40,8 @@ static bool is_cut(const takt_cuda_reduce *r, uint32_t processors)
            r->count / TAKT_CUDA_REDUCE_RESULTS < 2 * (uint64_t)processors;
 }
 
-/* Rows whose chunks are added while others are computed, which takes shared memory; fewer chunks
- * are a block each, whose loads are on their way at once. */
+/* Rows whose chunks are added while others are computed, which takes shared memory; with fewer
+ * chunks each is a block, and all loads are in flight at once. */
 static bool is_long(const takt_cuda_reduce *r)
 {
     enum { LONG = 1024 };

@@ -22,7 +22,7 @@ DEVICE void post(uint32_t *words, float x)
 
 enum { TAKT_POSTS_EACH = 8 }; /* at most */
 
-/* Asks for all of the thread's posts at once: one after another would wait for memory each time. */
+/* Loads all of the thread's posts at once: one by one, each would wait for memory. */
 DEVICE void takt_take_posts(uint32_t each, float *to, uint32_t *words, uint32_t me, uint32_t all,
                             uint32_t n)
 {

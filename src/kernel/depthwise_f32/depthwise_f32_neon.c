@@ -44,7 +44,7 @@ static void four_outputs(const takt_depthwise_f32 *d, size_t q, size_t c, size_t
     by_padding[d->stride - 1][2 * right + left](&k);
 }
 
-/* The last four outputs, and the last vector of channels, overlap those before. */
+/* The last four outputs, and the last vector of channels, overlap the previous ones. */
 static void two_lines(const takt_depthwise_f32 *d, size_t relu)
 {
     for (size_t q = 0; q < d->columns; q += ACROSS) {

@@ -66,7 +66,7 @@ typedef struct takt_gemm_bf16_rounded {
 } takt_gemm_bf16_rounded;
 void takt_gemm_bf16_pack_rounded(const takt_gemm_bf16_info *info, const takt_gemm_bf16_rounded *m,
                                  uint16_t *dst);
-/* Where the values of row r of A from p on lie; they are contiguous to the end of p's tap. */
+/* The address of row r of A from p on; the values are contiguous to the end of p's tap. */
 static inline const uint16_t *takt_bf16_image_at(const takt_bf16_image *m, size_t r, size_t p)
 {
     return m->data + (r / m->width * m->pitch + r % m->width) * m->channels +

@@ -1,4 +1,4 @@
-/* cuda_place.h - where tiles of products and convolutions lie, for cuda_tile.inc. */
+/* cuda_place.h - positions of the tiles of products and convolutions, for cuda_tile.inc. */
 #ifndef TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
 #define TAKT_KERNEL_GEMM_F32_CUDA_PLACE_H
 
@@ -60,12 +60,12 @@ DEVICE void bring_near(const void *global)
 
 typedef struct place {
     uint32_t row, col; /* of the tile */
-    uint32_t k, last;  /* of what is loaded next, and where the block ends */
+    uint32_t k, last;  /* of the next load, and the end of the block */
     uint32_t lane;     /* the thread that loads */
 } place;
 
-/* Offset in floats from where rows of A or C would lie to where they are: 0, or into a block's own
- * scratch. */
+/* Offset in floats from the usual position of rows of A or C to the actual one: 0, or into a
+ * block's own scratch. */
 typedef struct shifted {
     int64_t a, c;
 } shifted;

@@ -70,7 +70,7 @@ typedef struct takt_gemm_piece {
 
 /* B in a form other than f32. A product has the bits of one with the floats that `widen` gives. */
 typedef struct takt_gemm_stored takt_gemm_stored;
-/* The piece as packed f32 lies there: cols * k of them. */
+/* Room for the piece as packed f32: cols * k of them. */
 typedef void takt_gemm_widen_fn(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);
 struct takt_gemm_stored {
     takt_gemm_widen_fn *widen;
@@ -81,7 +81,7 @@ struct takt_gemm_stored {
     takt_convert_fn *convert; /* for takt_gemm_widen_half */
 };
 
-/* `widen` of the 16-bit types. Their elements lie where the f32 ones would. */
+/* `widen` for the 16-bit types. Their elements are where the f32 ones would be. */
 void takt_gemm_widen_half(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to);
 
 typedef struct takt_gemm_f32 {
@@ -91,14 +91,14 @@ typedef struct takt_gemm_f32 {
     const float *b;
     const takt_gemm_stored *stored; /* B in another form, then `b` is not read; or NULL */
     size_t b_n;                     /* columns of the packed matrix */
-    size_t b_first;                 /* the one that is the first of C; a panel begins there */
+    size_t b_first;                 /* the first column of C; a panel begins there */
     float *c;
     size_t ldc;
     const takt_epilogue_f32 *epilogue;   /* or NULL */
     float *scratch;                      /* 64-byte aligned, of the size in the kernel's info */
     const takt_gemm_blocking *blocking;  /* or NULL */
     size_t ways;                         /* known associativity of L1; 0: low */
-    const struct takt_bf16_image *image; /* only gemm_bf16: A lies there; or NULL */
+    const struct takt_bf16_image *image; /* only gemm_bf16: the address of A; or NULL */
     const takt_poll *poll;               /* polled once a block of rows and chunk of k; or NULL */
 } takt_gemm_f32;
 

@@ -1,4 +1,5 @@
-/* gemm_f64.c - a product whose k is split over threads: chunks apart, then summed in order. */
+/* gemm_f64.c - a product whose k is split over threads: chunks are computed separately, then summed
+ * in order. */
 #include "kernel/gemm_f64/gemm_f64.h"
 
 #include <math.h>

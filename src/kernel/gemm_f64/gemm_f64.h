@@ -49,7 +49,7 @@ typedef struct takt_gemm_f64 {
         a_col; /* doubles between rows and between columns of A; (1, ld) is A transposed */
     const double *b;
     size_t b_n;     /* columns of the packed matrix */
-    size_t b_first; /* the one that is the first of C; a panel begins there */
+    size_t b_first; /* the first column of C; a panel begins there */
     double *c;
     size_t ldc;
     const takt_epilogue_f64 *epilogue;  /* or NULL */

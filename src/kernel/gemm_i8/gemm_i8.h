@@ -79,7 +79,7 @@ typedef struct takt_gemm_i8 {
     size_t ldc; /* elements of C */
     const takt_requant *requant;
     void *scratch;              /* 64-byte aligned, of the size in the kernel's info */
-    const takt_i8_image *image; /* A lies there, and a and a_row are not read; or NULL */
+    const takt_i8_image *image; /* the address of A; then a and a_row are not read; or NULL */
     const takt_poll *poll;      /* polled once for a tile's columns of a block of rows; or NULL */
 } takt_gemm_i8;
 
@@ -101,10 +101,10 @@ typedef struct takt_pack_i8_job {
     size_t row, col;  /* elements between rows and between columns */
     bool is_unsigned; /* src holds u8: 128 is taken away, from its zero points too */
     int8_t *dst;      /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
-    int32_t *sums;    /* n column sums of what is packed, or NULL */
+    int32_t *sums;    /* n column sums of the packed values, or NULL */
 } takt_pack_i8_job;
 
-/* Where the bytes of row r of A lie, but for the offsets of taps. */
+/* The address of row r of A, without the offsets of taps. */
 static inline const uint8_t *takt_i8_image_row(const takt_i8_image *m, size_t r)
 {
     return m->data + (r / m->width * m->pitch + r % m->width) * m->channels;

@@ -56,7 +56,7 @@ typedef struct block {
     char *last;             /* two tiles of B, completed with zeros, if whole < steps */
     struct tile_sums *sums; /* two of them */
     uint32_t *row_sums;
-    bool is_direct; /* C takes the sums as they are */
+    bool is_direct; /* C receives the sums themselves */
 } block;
 
 /* ---- packing ---- */
@@ -110,19 +110,19 @@ _Static_assert(2 * sizeof(tile_sums) <= SUMS_BYTES, "there is room for the sums 
 
 /* ---- tiles ---- */
 
-/* The columns of a block, and what their sums become. */
+/* The columns of a block, and how their sums are finished. */
 typedef struct tiles_of {
     const block *o;
     constants f;
 } tiles_of;
 
-/* Where the first of some steps of one tile lies. */
+/* The address of the first of some steps of one tile. */
 typedef struct part {
     const char *a, *a_next, *b, *b_next;
     size_t steps;
 } part;
 
-/* The step that is loaded; `next` is loaded then, if there is one. */
+/* The step that is loaded; then `next` is loaded, if there is one. */
 INLINE void step(bool has_next, tile_step next, bool a_unsigned, const bool two_rows,
                  const bool two_panels)
 {
@@ -150,7 +150,7 @@ INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const boo
     }
 }
 
-/* All of k of a tile, and what waits. */
+/* All of k of a tile, and the sums that wait. */
 INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const bool two_rows,
                        const bool two_panels)
 {

@@ -164,7 +164,7 @@ static inline __attribute__((always_inline)) void row_fixed(const takt_gemm_i8 *
                                      : vmmlaq_s32(s[i][j], x, y);
             }
     }
-    /* Whole vectors: they are loaded as such, at once. */
+    /* Whole vectors, loaded as such. */
     for (size_t i = 0; i < count; i++)
         for (int j = 0; j < 8; j += 2)
             vst1q_s32(sums + 16 * i + 2 * j, direct_even(s[i][j], s[i][j + 1]));

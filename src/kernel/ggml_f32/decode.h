@@ -1,6 +1,6 @@
 /* decode.h - floats of one block, of every format.
  *
- * Loops run over neighbouring weights of one scale, so that compilers make vectors of them.
+ * Loops run over neighbouring weights of one scale, so that compilers vectorise them.
  */
 #ifndef TAKT_KERNEL_GGML_F32_DECODE_H
 #define TAKT_KERNEL_GGML_F32_DECODE_H

@@ -50,7 +50,7 @@ typedef enum takt_ggml_format {
 typedef struct takt_ggml_info {
     const char *name;
     uint16_t weights, bytes; /* of a block; weights divide TAKT_GEMM_CHUNK */
-    uint16_t code;           /* ggml's number of the type, as GGUF files have it */
+    uint16_t code;           /* ggml's number of the type, as in GGUF files */
 } takt_ggml_info;
 
 extern const takt_ggml_info takt_ggml_formats[TAKT_GGML_FORMATS];

@@ -1,4 +1,4 @@
-/* grids.h - what a place in a grid of iq1, iq2 or iq3 stands for. */
+/* grids.h - the levels of an entry in a grid of iq1, iq2 or iq3. */
 #ifndef TAKT_KERNEL_GGML_F32_GRIDS_H
 #define TAKT_KERNEL_GGML_F32_GRIDS_H
 

@@ -47,7 +47,7 @@ typedef struct takt_ggml_i8 {
 
 typedef void takt_ggml_i8_fn(const takt_ggml_i8 *g);
 
-/* Rows [first, end) of m, whose floats begin at `a`, every `a_row` floats. */
+/* Rows [first, end) of m; their floats begin at `a`, `a_row` floats apart. */
 typedef struct takt_ggml_round {
     takt_ggml_format format;
     size_t m, blocks, first, end;

@@ -55,7 +55,7 @@ PAIR(IQ2_S)
 PAIR(IQ3_XXS)
 PAIR(IQ3_S)
 
-/* A panel's block, or two columns one after the other. */
+/* A panel's block, or two columns in sequence. */
 typedef struct mm_kind {
     void (*spread)(const uint8_t *p, mm_block *to);
     void (*pair)(const uint8_t *const b[2], size_t pair, mm_block *to);
@@ -73,13 +73,13 @@ static const mm_kind kinds[TAKT_GGML_FORMATS] = {
     MM_OPEN(IQ2_XXS, long_plain), MM_OPEN(IQ2_XS, short_plain), MM_OPEN(IQ2_S, short_plain),
     MM_OPEN(IQ3_XXS, long_plain), MM_OPEN(IQ3_S, long_plain)};
 
-/* What one panel is multiplied with, and where to. */
+/* The rows that one panel is multiplied with, and the destination. */
 typedef struct mm_walk {
     const mm_kind *kind;
     mm_rows a;
     const uint8_t *panel;
     float *c;
-    size_t first;      /* row that c begins with */
+    size_t first;      /* first row of c */
     size_t ldc, bytes; /* bytes: of the panel's block */
     size_t columns;    /* of the panel */
 } mm_walk;
@@ -154,7 +154,7 @@ static void part_panel(const mm_walk *o)
     }
 }
 
-/* Whether it goes by blocks of 32. */
+/* Whether the format has blocks of 32. */
 static bool by_small(takt_ggml_format format, size_t m, size_t blocks)
 {
     return m >= LEAST_SMALL && blocks > 0 && is_small(format);

@@ -47,7 +47,8 @@ static void round_rows(const takt_ggml_round *r)
 typedef struct numbers {
     int size, span; /* weights, and those of a part */
     bool has_min;
-    float d, least; /* least: of blocks of 32 the minimum itself, else minus what minima count in */
+    float d, least; /* least: for blocks of 32 the minimum itself, otherwise minus the unit of the
+                     * minima */
     int level[256]; /* less its zero point */
     int scale[16], minimum[16]; /* of parts; 1 in blocks of 32 */
 } numbers;
@@ -222,7 +223,7 @@ static float add_block(const numbers *o, const int8_t *q, float dx, float acc)
     return o->has_min ? fmaf(o->least * dx, (float)sum, acc) : acc;
 }
 
-/* Block b of a column, as it is in a file. */
+/* Block b of a column, in the file's format. */
 static void read_block(const takt_ggml_i8 *g, size_t column, size_t b, uint8_t *to)
 {
     const size_t bytes = takt_ggml_formats[g->format].bytes;

@@ -1,4 +1,4 @@
-/* open_grids.h - levels that places in grids of iq1, iq2 and iq3 stand for, as bytes.
+/* open_grids.h - the levels of entries in the grids of iq1, iq2 and iq3, as bytes.
  *
  * An entry has eight bytes, in iq3 four: the levels of neighbours, the first in the lowest byte.
  * Those of iq1 are eighths. Signs are bytes, too: 0, or 255 for minus.

@@ -4,7 +4,7 @@
 
 #include "kernel/ggml_panels/level.h"
 
-/* Scale and minimum of a part; the minimum is added in blocks of 32, and taken off in others. */
+/* Scale and minimum of a part; the minimum is added in blocks of 32, and subtracted in others. */
 typedef struct ggml_factors {
     vf scale, minimum;
 } ggml_factors;

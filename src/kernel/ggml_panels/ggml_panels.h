@@ -43,8 +43,8 @@ static inline size_t takt_ggml_panel_block(takt_ggml_format format)
 }
 
 void takt_ggml_pack(const takt_ggml_rows *rows, void *panels);
-/* One block of column `column` of a panel, as it is in a file; `block` is where the panel's block
- * begins. */
+/* One block of column `column` of a panel, in the file's format; `block` is the beginning of the
+ * panel's block. */
 void takt_ggml_unpack(takt_ggml_format format, const uint8_t *block, size_t column, uint8_t *to);
 
 #endif

@@ -41,11 +41,11 @@ FIXED void ggml_prefetch(const takt_ggml_format format, const uint8_t *p)
     ggml_prefetch_lines(p, 0, ggml_lines(format));
 }
 
-/* What a format is made of. */
+/* The parts of a format. */
 typedef struct ggml_shape {
     int words, halves; /* of a panel's block, each for sixteen columns */
     int weights, span; /* of a block, and of the part of it that has a scale */
-    int zero;          /* what is taken off a level */
+    int zero;          /* offset subtracted from a level */
     bool has_min;
 } ggml_shape;
 
@@ -68,7 +68,7 @@ FIXED ggml_shape ggml_shape_of(const takt_ggml_format format)
     }
 }
 
-/* Whether levels are signed bytes, as they are or from a table. */
+/* Whether levels are signed bytes, directly or from a table. */
 FIXED bool ggml_is_signed(const takt_ggml_format format)
 {
     return format == TAKT_GGML_Q8_0 || format == TAKT_GGML_IQ4_NL || format == TAKT_GGML_IQ4_XS ||

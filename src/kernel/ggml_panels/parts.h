@@ -50,7 +50,7 @@ FIXED void ggml_parts_q3_k(const uint8_t *p, ggml_parts *o)
     }
 }
 
-/* Six bits each: those of q4_k and q5_k. */
+/* Six bits each, as in q4_k and q5_k. */
 FIXED void ggml_parts_six(const takt_ggml_format format, const uint8_t *p, ggml_parts *o)
 {
     UNROLL for (int i = 0; i < 4; i++)
@@ -75,7 +75,7 @@ FIXED void ggml_parts_iq4_xs(const uint8_t *p, ggml_parts *o)
     }
 }
 
-/* Those that `p`'s format has. */
+/* Those of `p`'s format. */
 FIXED void ggml_parts_of(const takt_ggml_format format, const uint8_t *p, ggml_parts *o)
 {
     switch (format) {
@@ -147,7 +147,7 @@ FIXED vi ggml_above(vi low, vi high)
     return (vi)vsliq_n_u8((uint8x16_t)low, (uint8x16_t)high, 4);
 }
 
-/* A plane, whose bit of run 0 comes to bit `at`. */
+/* A bit plane, whose bit of run 0 is moved to bit `at`. */
 FIXED vi ggml_plane_at(const ggml_group *o, const int w, const size_t u, const int at)
 {
     return (vi)vshlq_u32((uint32x4_t)ggml_word(o->high, w, u), vdupq_n_s32(at - o->shift));

@@ -108,7 +108,7 @@ DEVICE word result_of(const takt_cuda_instruction *c, word a, word b, word last,
     return narrowed(c->dtype, c->as, false, computed(c, a, b, bad));
 }
 
-/* Where element `i` of the result lies in an operand. */
+/* The position of element `i` of the result in an operand. */
 DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint32_t i)
 {
     int64_t at = 0;

@@ -1,6 +1,6 @@
-/* map_cuda_rand.cu - random numbers by position: Philox4x32-10 (base/philox.h), and what is made of
- * its words. Normal numbers by Box and Muller in double, with the element-wise kernels' own
- * functions. */
+/* map_cuda_rand.cu - random numbers by position: Philox4x32-10 (base/philox.h), and the
+ * distributions made from its words. Normal numbers by Box and Muller in double, with the
+ * element-wise kernels' own functions. */
 #include "kernel/cuda/args.h"
 #include "kernel/cuda/lang.h"
 
@@ -33,8 +33,8 @@ DEVICE double uniform(uint32_t dtype, uint32_t bits)
     return (double)(bits >> (32 - keep)) * power_of(-keep);
 }
 
-/* Element `even` or the one after it, from the pair's words. An angle is some quarters of a turn
- * and at most an eighth more or less. */
+/* Element `even` or the one after it, from the pair's words. An angle is a number of quarter
+ * circles plus or minus at most an eighth. */
 DEVICE double normal(uint32_t first, uint32_t second, bool is_even)
 {
     const uint32_t eighth = 1U << 21, quarter = 1U << 22, shifted = (second >> 8) + eighth;

@@ -111,7 +111,7 @@ DEVICE float load_one(const takt_cuda_operand *o, int64_t at)
     return o->is_byte ? (float)((const uint8_t *)o->data)[at] : ((const float *)o->data)[at];
 }
 
-/* Where element `i` of the result lies in a broadcast operand. */
+/* The position of element `i` of the result in a broadcast operand. */
 DEVICE int64_t place_of(const takt_cuda_map *m, const takt_cuda_operand *o, uint32_t i)
 {
     int64_t at = 0;

@@ -33,8 +33,7 @@ static inline vf log_f32_edges(vf x, vf y)
     return vf_select(vf_ge(x, vf_zero()), y, vf_set1(NAN)); /* negative or NaN */
 }
 
-/* m - 1 from the bits of x less those of sqrt(1/2), which puts the cut between exponents where we
- * want it. */
+/* m - 1 from the bits of x minus those of sqrt(1/2), so that m is in [sqrt(1/2), sqrt(2)). */
 static inline vf log_f32_rest(vi shifted)
 {
     const vi mantissa = vi_and(shifted, vi_set1(0x7fffff));
@@ -51,8 +50,8 @@ static inline vf log_f32(vf x)
     return log_f32_edges(x, log_f32_sum(e, log_f32_rest(shifted)));
 }
 
-/* log(1 + x): what 1 + x lost to rounding is added to f, at whose scale it is 2^-e as much. So f is
- * x itself where e = 0. */
+/* log(1 + x): the rounding error of 1 + x, times 2^-e, is added to f. So f is x itself where e =
+ * 0. */
 static inline vf log1p_f32(vf x)
 {
     const vf one = vf_set1(1.0f), u = vf_add(one, x);

@@ -38,7 +38,7 @@ static inline vd erf_f64(vd x)
     return vd_copysign(vd_select(vd_lt(a, vd_set1(1.0)), erf_f64_small(a), erf_f64_large(a)), x);
 }
 
-/* (x / 2) (1 + t), which is -0 at -256 and stays so. */
+/* (x / 2) (1 + t), which is -0 from -256 down. */
 static inline vd gelu_f64_of(vd x, vd t)
 {
     return vd_mul(vd_mul(x, vd_set1(0.5)), vd_add(t, vd_set1(1.0)));

@@ -63,7 +63,7 @@ LATE_KERNEL(takt_cuda_done, takt_cuda_done_args, 32)
         publish();
         SYNC();
     }
-    /* Nothing else has to be published: outputs reach the host by copy nodes, which have ended. A
+    /* No other data needs publishing: outputs reach the host through copy nodes, which have ended. A
      * kernel that wrote pinned memory itself would need a fence before this flag. */
     if (LANE == 0) {
         *ARG.run = run;

@@ -47,7 +47,7 @@ DEVICE uint64_t key_at(const takt_cuda_lines_args *a, uint64_t at)
     return a->is_descending ? ~key : key;
 }
 
-/* The element as it is, whatever NaN it may be. */
+/* The element bit for bit, even a NaN. */
 DEVICE word bits_at(uint8_t dtype, const void *data, uint64_t at)
 {
     switch (dtype) {

@@ -35,7 +35,7 @@ DEVICE int64_t index_at(const takt_cuda_pick_args *p, uint64_t i, int64_t size)
     return 0;
 }
 
-/* Where a part begins; -1, and recorded, if it has no room there. */
+/* The start of a part; -1, and recorded, if it does not fit there. */
 DEVICE int64_t start_at(const takt_cuda_pick_args *p, uint64_t i)
 {
     const int64_t size = (int64_t)p->size;
@@ -47,7 +47,7 @@ DEVICE int64_t start_at(const takt_cuda_pick_args *p, uint64_t i)
     return -1;
 }
 
-/* Where place `i` of an axis of `size` comes from; -1: it is the constant. */
+/* The source of position `i` of an axis of `size`; -1: the constant. */
 DEVICE int64_t padded(uint32_t mode, int64_t i, int64_t size)
 {
     enum { CONSTANT, EDGE, REFLECT };
@@ -94,7 +94,7 @@ DEVICE uint64_t updated(const takt_cuda_pick_args *p, uint64_t i)
     return bits_at(p->part, (int64_t)from, p->bytes);
 }
 
-/* Element `i` of the part goes to its place. */
+/* Element `i` of the part goes to its position. */
 DEVICE void append(const takt_cuda_pick_args *p, uint64_t i)
 {
     const uint64_t run = p->piece * p->inner, o = i / run;

@@ -4,7 +4,7 @@
 
 #include "kernel/peak/peak.h"
 
-/* Sixteen products in i16, added in pairs to i32: what a kernel without sdot must do. */
+/* Sixteen products in i16, added in pairs to i32, as a kernel without sdot must compute them. */
 static inline int32x4_t dot(int32x4_t acc, int8x16_t a, int8x16_t b)
 {
     acc = vpadalq_s16(acc, vmull_s8(vget_low_s8(a), vget_low_s8(b)));

@@ -12,7 +12,7 @@
 
 enum { CHUNK = 256 };
 
-/* Where a thread is. */
+/* A thread's position. */
 typedef struct spot {
     const float *image;
     uint32_t channel, h, w; /* h, w: of the window's corner in x with its padding */
@@ -97,7 +97,7 @@ typedef struct corner {
     uint32_t h, w;
 } corner;
 
-/* Windows of 3 x 3: everything is loaded before it is used. w lies in registers already. */
+/* Windows of 3 x 3: all elements are loaded before they are used. w is already in registers. */
 DEVICE void nine(const takt_cuda_window *a, const corner *at, const quad *w, float *acc)
 {
     quad x[9];

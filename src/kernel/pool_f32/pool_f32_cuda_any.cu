@@ -95,7 +95,7 @@ DEVICE int64_t largest(const takt_cuda_pool_args *p, plane from, const int64_t *
     return best;
 }
 
-/* What is smaller than every element. */
+/* A value below every element. */
 DEVICE word least_word(uint8_t dtype)
 {
     const uint8_t as = compute_of(dtype);
@@ -112,7 +112,7 @@ DEVICE word least_word(uint8_t dtype)
     }
 }
 
-/* The largest element; of zeros +0, wherever it is. */
+/* The largest element; +0 if there are zeros of both signs. */
 DEVICE word largest_word(const takt_cuda_pool_args *p, plane from, const int64_t *at)
 {
     const uint8_t as = compute_of((uint8_t)p->dtype);
@@ -129,7 +129,7 @@ DEVICE word largest_word(const takt_cuda_pool_args *p, plane from, const int64_t
     return most;
 }
 
-/* Taps that an average of the window at `at` divides by. */
+/* The number of taps by which an average of the window at `at` is divided. */
 DEVICE uint32_t divisor_of(const takt_cuda_pool_args *p, const int64_t *at)
 {
     uint32_t count = 1;
@@ -214,7 +214,7 @@ DEVICE bool has(const takt_cuda_pool_args *p, const int64_t *window, const int64
     return true;
 }
 
-/* What the window at `w` adds to position `flat` of x, in the type of computation. */
+/* The contribution of the window at `w` to position `flat` of x, in the type of computation. */
 DEVICE bool share_of(const takt_cuda_pool_args *p, plane from, const int64_t *w, int64_t flat,
                      word *share)
 {

@@ -35,7 +35,7 @@ typedef struct takt_product_bf16 {
     uint16_t *c;
     size_t ldc;
     void *scratch;                /* info->scratch_bytes, aligned to 64 */
-    const takt_bf16_image *image; /* A lies there, and a and a_row are not read; or NULL */
+    const takt_bf16_image *image; /* the address of A; then a and a_row are not read; or NULL */
 } takt_product_bf16;
 
 typedef void takt_product_bf16_fn(const takt_product_bf16 *g);

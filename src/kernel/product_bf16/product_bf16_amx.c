@@ -39,7 +39,7 @@ typedef struct strip {
     size_t from[MR], to[MR];
 } strip;
 
-/* Some columns of C: 32 or 16, but that n may end among them. */
+/* Some columns of C: 32 or 16, or fewer at the end of n. */
 typedef struct panel {
     size_t col, width;
     __mmask16 there[2]; /* columns that exist */
@@ -49,7 +49,7 @@ typedef struct work {
     const takt_product_bf16 *g;
     size_t piece, steps; /* values of k in a tile, and tiles of k */
     size_t next;         /* elements of B from a chunk to the next */
-    uint16_t *padded;    /* rows that were copied, with zeros behind them */
+    uint16_t *padded;    /* copied rows, followed by zeros */
     float (*sums)[MR][WIDE];
     size_t buffer; /* of the two sums */
     /* Partial sums, not yet results. */
@@ -205,8 +205,8 @@ static void copy_rows(const work *w, strip *s, size_t row, size_t rows)
     add_rows(s, 0, row, rows);
 }
 
-/* The strip that begins with `row`; how many rows it has. The last tile of rows ends with the last
- * row, and rows that it shares with the one before are not stored twice. */
+/* The strip that begins with `row`; returns its number of rows. The last tile ends with the last
+ * row, and rows shared with the previous tile are not stored twice. */
 static size_t set_rows(const work *w, strip *s, size_t row)
 {
     const takt_product_bf16 *g = w->g;

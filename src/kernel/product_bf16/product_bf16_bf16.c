@@ -100,7 +100,7 @@ static void spread_bias(const takt_product_bf16 *g, float *to)
         to[j / 2 * 4 + j % 2] = to[j / 2 * 4 + 2 + j % 2] = g->bias[j];
 }
 
-/* Four columns of two rows of the residual, added to the bias, as sums lie. */
+/* Four columns of two rows of the residual, added to the bias, in the layout of the sums. */
 static inline void put_four(uint16x4_t x, uint16x4_t y, const float *bias, float *to)
 {
     const uint32x2_t c = vreinterpret_u32_u16(x), d = vreinterpret_u32_u16(y);

@@ -52,7 +52,7 @@ typedef struct takt_reduce {
     size_t count;      /* results */
     size_t across;     /* elements between the first elements of two results */
     size_t n;          /* elements reduced to one result */
-    size_t run;        /* this many of them follow each other at `step`; n or more if all do */
+    size_t run;        /* this many of them are `step` apart; n or more if all are */
     size_t run_stride; /* elements from one such run to the next */
     size_t step;
     const takt_poll *poll; /* polled about every 2^17 elements; or NULL */
@@ -67,7 +67,7 @@ TAKT_KERNEL_FAMILY(reduce_i64, takt_reduce_fn)
 TAKT_KERNEL_FAMILY(reduce_u32, takt_reduce_fn)
 TAKT_KERNEL_FAMILY(reduce_u64, takt_reduce_fn)
 
-/* Where x(r, i) lies, in elements from src. */
+/* The position of x(r, i), in elements from src. */
 static inline size_t takt_reduce_at(const takt_reduce *r, size_t result, size_t i)
 {
     const size_t run = r->run < r->n ? r->run : r->n;

@@ -32,7 +32,7 @@ DEVICE bool is_less(uint32_t as, word a, word b)
     }
 }
 
-/* What sums begin with. */
+/* The initial value of sums. */
 DEVICE word start_of(uint32_t op, uint32_t as)
 {
     const bool is_max = op == TAKT_REDUCE_MAX;
@@ -80,7 +80,7 @@ DEVICE word joined(uint32_t op, uint32_t as, word a, word x)
     return as == TAKT_I32 || as == TAKT_U32 ? (uint32_t)sum : sum;
 }
 
-/* Sixteen lanes as one. */
+/* Combines sixteen lanes. */
 DEVICE word folded(uint32_t op, uint32_t as, const word *lane)
 {
     word v[WIDE / 2];
@@ -131,7 +131,7 @@ DEVICE bool is_nan_of(uint32_t as, word w)
     return as == TAKT_F64 ? f64_of(w) != f64_of(w) : as == TAKT_F32 && f32_of(w) != f32_of(w);
 }
 
-/* -1, 0, 1: what comes first of two values, by the value alone; NaN does. */
+/* -1, 0, 1: the order of two values, ignoring positions; NaN comes first. */
 DEVICE int32_t rank_of(bool is_max, uint32_t as, word a, word b)
 {
     const bool a_nan = is_nan_of(as, a), b_nan = is_nan_of(as, b);

@@ -189,8 +189,8 @@ DEVICE float joined_quads(uint32_t op, float total, const float *part, uint32_t 
     return total;
 }
 
-/* `count` sums, `step` apart, come to shared memory by threads `me` of `all`. Loads first: one at a
- * time, they took twice as long as the rest of the reduction. */
+/* Threads `me` of `all` copy `count` sums, `step` apart, to shared memory. All loads come first:
+ * one at a time, they took twice as long as the rest of the reduction. */
 DEVICE void bring_group(const float *from, uint64_t step, uint32_t count, uint32_t me, uint32_t all,
                         float *part)
 {
@@ -229,7 +229,7 @@ DEVICE void add_chunks(const takt_cuda_reduce *r, uint64_t result, uint32_t chun
 
 enum {
     CHUNKS = TAKT_CUDA_REDUCE_EACH,
-    LINE = TAKT_CUDA_REDUCE_LINE, /* two chunks that a warp reads lie in different banks */
+    LINE = TAKT_CUDA_REDUCE_LINE, /* two chunks that a warp reads are in different banks */
     STAGES = TAKT_CUDA_REDUCE_STAGES,
     STAGE = CHUNKS * LINE,
     ADDERS = CHUNKS * WIDE,         /* threads that add; all bring */
@@ -237,7 +237,7 @@ enum {
     TAKERS = ROW_THREADS / 2
 };
 
-/* What a block does: items `first`, `first + step`, ... of two chunks of a row. */
+/* The work of a block: items `first`, `first + step`, ... of two chunks of a row. */
 typedef struct course {
     uint64_t first, step, items, each; /* each: of a row */
 } course;
@@ -252,7 +252,7 @@ DEVICE const float *item_of(const takt_cuda_reduce *r, const course *c, uint64_t
     return ((uintptr_t)from & 15) == 0 ? from : NULL;
 }
 
-/* Item `turn` of the block's course, to its stage; `to` is the thread's place there. */
+/* Loads item `turn` of the block into its stage; `to` is the thread's position there. */
 DEVICE void bring_item(const takt_cuda_reduce *r, const course *c, uint64_t turn, address to,
                        uint32_t thread)
 {
@@ -295,7 +295,8 @@ DEVICE void post_chunk(const takt_cuda_reduce *r, const course *c, uint64_t turn
              BY_OP(fold, r->op, lanes + turn % 2 * ADDERS + thread));
 }
 
-/* Chunks of the block's items. What a turn adds is posted in the next one, after its barrier. */
+/* Chunks of the block's items. The sum of an iteration is posted in the next one, after its
+ * barrier. */
 DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chunks,
                         float *x SELF_PARAMETER)
 {
@@ -320,7 +321,7 @@ DEVICE void post_chunks(const takt_cuda_reduce *r, const course *c, uint64_t chu
         post_chunk(r, c, turn - 1, chunks, lanes, LANE);
 }
 
-/* Adds the posts of all rows, row after row. While one thread adds, others take the next posts. */
+/* Adds the posts of all rows, row by row. While one thread adds, others fetch the next posts. */
 DEVICE void add_posts(const takt_cuda_reduce *r, uint64_t chunks, float *x SELF_PARAMETER)
 {
     enum { EACH = POSTS / TAKERS };

@@ -127,7 +127,7 @@ KERNEL(takt_cuda_combine_f32, takt_cuda_combine, TAKT_CUDA_REDUCE_THREADS)
     ARG.dst[result] = total;
 }
 
-/* ---- where the extreme lies ---- */
+/* ---- position of the extreme ---- */
 
 typedef struct best {
     float value;

@@ -45,8 +45,8 @@ DEVICE float larger(float most, float x)
     return x > most ? x : most;
 }
 
-/* The largest of the threads' values: first 128 threads, then sixteen take the others', and all
- * take theirs. Sixteen alone would take longer than the rest of a softmax of 10,000. */
+/* The largest of the threads' values: 128 threads reduce first, then sixteen, and all threads read
+ * the result. Sixteen alone would take longer than the rest of a softmax of 10,000. */
 DEVICE float block_max(const held_row *r, float most SELF_PARAMETER)
 {
     enum { MANY = 128, MOST = 1024 };

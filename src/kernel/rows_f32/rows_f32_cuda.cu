@@ -11,7 +11,7 @@ typedef struct team {
     uint32_t size, me;
     uint64_t limit; /* elements of the row; 0 for a team without one */
     float *part;    /* shared, one float a thread of the block */
-    uint32_t at;    /* of the team's first thread there */
+    uint32_t at;    /* of the team's first thread */
 } team;
 
 DEVICE float team_max(const team *t, float most SELF_PARAMETER)
@@ -246,7 +246,7 @@ DEVICE void block_softmax(const held_row *r, float *d SELF_PARAMETER)
 #undef SCALED
 }
 
-/* `x` is the row in memory: what lies in shared memory becomes the exponentials. */
+/* `x` is the row in memory; its copy in shared memory is replaced by the exponentials. */
 DEVICE void block_log_softmax(const held_row *r, float *d, const float *x SELF_PARAMETER)
 {
     const float most = block_exponentials(r SELF);

@@ -113,7 +113,7 @@ KERNEL(takt_cuda_attend_f32, takt_cuda_attend, TAKT_CUDA_WEIGH_THREADS)
     for (uint32_t t = LANE; t < limit; t += LANES)
         r.x[t] = r.x[t] * scale;
     SYNC();
-    /* Columns of v side by side, and as many chunks of keys at once as threads are left for. */
+    /* Adjacent columns of v, and as many chunks of keys at once as the remaining threads allow. */
     const uint32_t wide = ARG.size < LANES ? ARG.size : LANES, together = LANES / wide;
     const uint32_t column = LANE % wide, slot = LANE / wide;
     const uint32_t chunks = (limit + CHAIN - 1) / CHAIN;

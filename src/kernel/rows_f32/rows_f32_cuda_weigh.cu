@@ -13,7 +13,8 @@ DEVICE uint32_t limit_of(uint32_t is_causal, uint32_t queries, uint32_t keys, ui
     return !is_causal ? keys : seen > queries ? seen - queries : 0;
 }
 
-/* Scaled scores come to shared memory, and all get the largest; quads, if they can be read so. */
+/* Writes scaled scores to shared memory and returns their maximum to all threads; reads quads where
+ * possible. */
 DEVICE float bring_scaled(const held_row *r, const float *scores, float scale,
                           bool by_quads SELF_PARAMETER)
 {
@@ -85,7 +86,7 @@ KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
 
 KERNEL(takt_cuda_transpose_f32, takt_cuda_transpose, 256)
 {
-    enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE, LINE = SIDE + 1 /* columns lie in different banks */ };
+    enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE, LINE = SIDE + 1 /* columns are in different banks */ };
     SHARED(float, tile, SIDE *LINE);
     const uint32_t across = (ARG.cols + SIDE - 1) / SIDE, step = LANES / SIDE;
     const uint32_t row = BLOCK_X / across * SIDE, col = BLOCK_X % across * SIDE;

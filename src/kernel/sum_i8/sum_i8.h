@@ -38,8 +38,8 @@ typedef struct takt_sum_i8 {
     int32_t lo, hi; /* values of the bytes' type, as are the zeros */
 } takt_sum_i8;
 
-/* Whether a negative raised value of an operand lies in the middle of two before its shift: only
- * then does it matter where halves go. */
+/* Whether a negative scaled value of an operand is exactly halfway before its shift: only then does
+ * the rounding of halves matter. */
 static inline bool takt_sum_i8_ties(const takt_sum_i8 *s, const takt_sum_grid *o)
 {
     const uint32_t right = (0u - (uint32_t)o->shift) & 31;

@@ -80,7 +80,7 @@ static size_t scratch_bytes(size_t cin, size_t cout)
            dump_bytes(cout);
 }
 
-/* The kernel's memory, and what of a block is in it. */
+/* The kernel's memory, and the part of a block that is in it. */
 typedef struct block {
     const takt_winograd_bf16 *w;
     char *v, *m;
@@ -131,7 +131,7 @@ INLINE void put_row(const float32x4_t t[ACROSS], char *to, size_t step)
                   vraddhn_high_u32(vraddhn_u32(v[0][j], none), v[1][j], none));
 }
 
-/* Four channels of a unit: `to` is where point 0 goes. */
+/* Four channels of a unit: `to` is the destination of point 0. */
 INLINE void transform_four(const uint16_t *const *taps, size_t c, size_t n, const bool is_high,
                            char *to, size_t step)
 {
@@ -219,7 +219,7 @@ static void multiply(const block *b, size_t point)
 
 /* ---- and back ---- */
 
-/* Where the outputs of a unit and their residuals are. */
+/* Addresses of the outputs of a unit and of their residuals. */
 typedef struct places {
     uint16_t *y[2][4];
     const uint16_t *residual[2][4];

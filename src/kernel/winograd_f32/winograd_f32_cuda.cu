@@ -38,7 +38,7 @@ DEVICE void back(float *m, const int step)
     m[3 * step] = fmaf(8.0f, e, d) + m5;
 }
 
-/* Where a thread is. */
+/* A thread's position. */
 typedef struct spot {
     uint32_t channel, image, row, col; /* row, col: of the tile's first output */
 } spot;
