@@ -14,7 +14,7 @@ typedef struct takt_adam_facts {
     bool widens; /* g is a narrow float */
     int g, more, m, v, w, is_good, beta1, rest1, beta2, rest2, epsilon, divisor, keep, correction,
         rate;
-    /* Results in the order in which the program writes them. */
+    /* Results, in the order of the program's writes. */
     struct {
         int out;  /* index into step->out */
         int old;  /* index into step->in: the value kept if the step is skipped */

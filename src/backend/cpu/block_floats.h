@@ -12,7 +12,7 @@ typedef struct takt_block_floats {
     size_t sums_at, gemm_at; /* in scratch, behind packed floats */
 } takt_block_floats;
 
-/* What one task multiplies: rows of A by a run of columns. */
+/* The part of a product that one task computes: rows of A by a range of columns. */
 typedef struct takt_block_part {
     const float *a, *bias; /* bias may be NULL */
     takt_blocks b;

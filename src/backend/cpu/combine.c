@@ -48,7 +48,7 @@ takt_status takt_combine_compile(takt_planner *p, takt_scatter how, takt_combine
     return TAKT_OK;
 }
 
-/* Fills `to` with the one element `x`: writes it once, then doubles what is there. */
+/* Fills `to` with copies of the element `x`: writes it once, then doubles the filled part. */
 static void spread(const takt_task *t, const void *x, void *to, size_t count, size_t each)
 {
     size_t done = count < 1 ? 0 : 1;

@@ -6,7 +6,7 @@
 #include "backend/cpu/machine.h"
 
 enum { MANY_THREADS = 8 };          /* from here on, some are slower than others */
-enum { LEAST_US = 5, MANY_US = 2 }; /* of a task, where one for each thread would do */
+enum { LEAST_US = 5, MANY_US = 2 }; /* of a task, where one for each thread would be enough */
 enum { MOST = 4 };                  /* tasks for each thread */
 static const double FOREVER = 1e12;
 static const double NEAR_BYTES = 1 << 20; /* bytes that stay in a thread's own caches */

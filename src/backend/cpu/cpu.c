@@ -39,7 +39,7 @@ static const takt_cpu_kind *find(const takt_graph *g, takt_id node, const char *
     return i != SIZE_MAX ? kinds[i] : NULL;
 }
 
-/* Ops without a kernel are evaluated by the interpreter, and the step says so. */
+/* Ops without a kernel are evaluated by the interpreter, and the step is marked as such. */
 static const char *supports(const takt_graph *g, takt_id node)
 {
     (void)g;

@@ -16,7 +16,7 @@ typedef struct takt_cpu_kind {
     takt_family family; /* its cap on vector code applies; 0: move */
     takt_work work;     /* facts of its steps */
     bool is_cheap;
-    bool is_steady; /* accepts a node at all sizes or at none */
+    bool is_steady; /* accepts or refuses a node independently of its sizes */
     /* NULL if this kind runs the (non element-wise) node, else the reason, or "" for "not mine". */
     const char *(*accepts)(const takt_graph *g, takt_id node);
     /* NULL if the element-wise `node` may follow `anchor` inside the step; NULL pointer: never. */

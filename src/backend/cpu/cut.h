@@ -26,8 +26,8 @@ typedef struct takt_cut {
     bool is_tall;         /* tasks of the same columns follow each other, else those of a row */
 } takt_cut;
 
-/* Tasks of equal size with the least overhead: each reads all weights of its columns and all of its
- * rows. At most `tasks` of them. */
+/* Tasks of equal size with the least overhead, at most `tasks` of them: each reads all weights of
+ * its columns and all of its rows. */
 takt_cut takt_cpu_cut(const takt_cut_work *w, size_t tasks);
 /* The same for `bytes` of weights in all: few stay in a thread's own cache. */
 takt_cut takt_cpu_cut_of(const takt_cut_work *w, size_t tasks, double bytes);

@@ -89,7 +89,7 @@ void takt_gelu_dx_run(const takt_gelu_dx_facts *f, const takt_step *s, const tak
                           .half = *floats(s, t, f->half),
                           .minus_half = *floats(s, t, f->minus_half),
                           .density = *floats(s, t, f->density)};
-    if (!(g.minus_half <= 0)) { /* the kernel's exp is for that */
+    if (!(g.minus_half <= 0)) { /* the kernel's exp is made for that range */
         takt_map_run(f->program, s, t, t->scratch_own, first, end);
         return;
     }

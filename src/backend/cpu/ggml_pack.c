@@ -57,7 +57,7 @@ takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_forma
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "panels of %s are too large",
                          takt_ggml_formats[format].name);
     o->is_packed = !takt_ggml_has_panels(format);
-    if (o->is_packed) /* it is read as it is */
+    if (o->is_packed) /* it is read in place */
         return takt_planner_input(p, node, &o->in);
     o->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
     if (!o->is_packed) {

@@ -69,7 +69,7 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
 
 /* ---- what follows ---- */
 
-/* The constant byte by which `n` bounds the other operand; false: it is not such a bound. */
+/* The constant byte that bounds the other operand of `n`; false: `n` is not such a bound. */
 static bool bound_of(const takt_graph *g, const takt_node *n, int32_t *bound)
 {
     const bool bounds = n->op == &takt_op_max || n->op == &takt_op_min;
@@ -124,7 +124,8 @@ static int32_t byte_at(const void *p, size_t i, bool is_unsigned)
     return is_unsigned ? ((const uint8_t *)p)[i] : ((const int8_t *)p)[i];
 }
 
-/* NULL also for a constant whose data is gone: plans that only tell sizes may lack the model. */
+/* NULL also for a constant whose data has been freed: plans that only compute sizes may lack the
+ * model. */
 static const takt_node *constant_of(const takt_graph *g, const takt_node *n, size_t which)
 {
     if (which >= n->in_count || n->in[which] == TAKT_NONE)

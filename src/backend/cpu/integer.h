@@ -22,7 +22,7 @@ typedef struct takt_integer {
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
     takt_requant_to to;
     size_t result_bytes; /* of one element */
-    int32_t low, high;   /* results of bytes lie between these */
+    int32_t low, high;   /* results of bytes are clamped to these */
 } takt_integer;
 
 /* A convolution of bytes, channels last, with one channel in and out of each group. */
@@ -42,7 +42,7 @@ typedef struct takt_integer_block {
     const takt_step *step;
     const takt_task *task;
     const void *a;
-    const takt_i8_image *image;    /* where A lies instead, or NULL */
+    const takt_i8_image *image;    /* address of A instead, or NULL */
     size_t a_row, rows;            /* bytes; of A and C */
     bool a_open;                   /* TAKT_I8_OPEN bytes behind each row of A may be read */
     size_t group, column, columns; /* column: within the group */

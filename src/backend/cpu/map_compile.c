@@ -50,7 +50,8 @@ takt_dtype takt_map_deciding(const takt_graph *g, const takt_node *n)
 takt_map_op takt_map_node_op(const takt_graph *g, const takt_node *n)
 {
     const takt_dtype dtype = takt_map_deciding(g, n);
-    if (n->op == &takt_op_add || n->op == &takt_op_mul) /* most are, and no name is looked for */
+    if (n->op == &takt_op_add || n->op == &takt_op_mul) /* most are, and then no name is searched
+                                                         * for */
         return n->op == &takt_op_add ? TAKT_MAP_ADD : TAKT_MAP_MUL;
     if (n->op == &takt_op_sub || n->op == &takt_op_div)
         return n->op == &takt_op_sub ? TAKT_MAP_SUB : TAKT_MAP_DIV;
@@ -322,7 +323,7 @@ static bool is_streaming(const takt_map_program *m)
 }
 
 /* A multiple of the period of the first operand that has one, so that its tiles, and usually those
- * of all operands, are alike. */
+ * of all operands, are equal. */
 static void set_tile(takt_map_program *m)
 {
     m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;
@@ -335,7 +336,8 @@ static void set_tile(takt_map_program *m)
     }
 }
 
-/* One block for the program and what compiling it needs: each costs time at every other size. */
+/* One block for the program and the compiler's temporaries: each allocation costs time whenever
+ * sizes change. */
 static takt_status get_memory(compiler *c)
 {
     size_t inputs = 0;

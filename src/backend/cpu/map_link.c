@@ -31,7 +31,7 @@ static bool read_later(const takt_map_program *m, size_t i)
     return false;
 }
 
-/* Which operand of the instruction is the value of the one before: none, or more than one, is -1.
+/* The operand that is the result of the previous instruction; -1 if there is none or more than one.
  */
 static int place_of(const takt_map_instr *code, uint32_t value)
 {
@@ -60,8 +60,8 @@ static bool follows(takt_map_program *m, size_t i)
     return true;
 }
 
-/* Whether the value of the instruction `count` after i would lie where one of them reads a mask: a
- * pass writes floats there before it has read the bytes of the elements that follow. */
+/* Whether the result of the instruction `count` after i would overwrite a mask that one of them
+ * reads: a pass writes floats there before it has read the bytes of later elements. */
 static bool is_over_mask(const takt_map_program *m, size_t i, size_t count)
 {
     const uint32_t value = m->code[i + count].dst;
@@ -81,8 +81,8 @@ static bool uses(const takt_map_program *m, size_t i, size_t count, uint32_t val
     return false;
 }
 
-/* Whether an operand of the instruction `count` after i is gathered or widened where one of them
- * has a value: before a pass, that is done for all of its operands. */
+/* Whether an operand of the instruction `count` after i is gathered or widened into the register of
+ * one of them: a pass prepares all operands first. */
 static bool is_staged_over(const takt_map_program *m, size_t i, size_t count)
 {
     const takt_map_instr *code = &m->code[i + count];

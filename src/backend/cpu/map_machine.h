@@ -1,4 +1,4 @@
-/* map_machine.h - what runs a tile program: where its tile, operands and results lie. */
+/* map_machine.h - the state of a running tile program: its tile, operands and results. */
 #ifndef TAKT_BACKEND_CPU_MAP_MACHINE_H
 #define TAKT_BACKEND_CPU_MAP_MACHINE_H
 
@@ -30,9 +30,9 @@ static inline void *takt_map_reg(const takt_map_machine *x, uint32_t index)
  * where that is needed. */
 const void *takt_map_read(takt_map_machine *x, const takt_map_ref *ref, int k,
                           unsigned char *is_scalar);
-/* Where the tile of an output lies; NULL if the instruction has none. */
+/* The tile of an output; NULL if the instruction has none. */
 char *takt_map_output(const takt_map_machine *x, const takt_map_instr *code);
-/* Runs the instructions from `code` on that are one pass; false if they must run one by one. */
+/* Runs the instructions from `code` on that form one pass; false if they must run one by one. */
 bool takt_map_pass(takt_map_machine *x, const takt_map_instr *code);
 
 #endif

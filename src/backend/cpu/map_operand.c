@@ -1,4 +1,4 @@
-/* map_operand.c - where the operands and results of a tile program lie. */
+/* map_operand.c - addresses of the operands and results of a tile program. */
 #include <string.h>
 
 #include "backend/cpu/map_machine.h"
@@ -70,7 +70,7 @@ static void copy_run(char *to, const char *from, size_t n, int64_t stride, size_
     }
 }
 
-/* Where element `first` of the result lies in the operand, and the indices that led there. */
+/* The position of element `first` of the result in the operand, and its indices. */
 static int64_t locate(const takt_map_operand *o, size_t first, int64_t *index)
 {
     int64_t at = 0;

@@ -1,4 +1,4 @@
-/* map_pass.c - runs instructions of a tile program that map_link.c has found, in one pass. */
+/* map_pass.c - runs the instructions of a tile program that map_link.c has grouped, in one pass. */
 #include <string.h>
 
 #include "backend/cpu/map_machine.h"

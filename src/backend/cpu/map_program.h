@@ -45,7 +45,8 @@ typedef struct takt_map_instr {
     takt_map_op op;        /* unless it is a cast */
     bool is_f32;           /* computed in f32, and stored so or as a byte */
     unsigned char links;   /* instructions from this one on that run in one pass; 0: just this */
-    unsigned char at;      /* in a pass: which operand is the result of the one before */
+    unsigned char at;      /* in a pass: the operand that is the result of the previous
+                            * instruction */
     bool is_passed;        /* in a pass: only the next one reads it, from a vector register */
 } takt_map_instr;
 

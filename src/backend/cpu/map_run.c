@@ -120,7 +120,7 @@ static void run_views(takt_map_machine *x, size_t first, size_t end)
 }
 
 /* Elements that share one value of every operand that is broadcast along the last axes: tiles that
- * end with them need not expand it. 0: they are too few, or other operands have tiles of their own.
+ * end with them need not expand it. 0: they are too few, or other operands need different tiles.
  */
 static size_t shared_run(const takt_map_program *m)
 {
@@ -139,7 +139,7 @@ static size_t shared_run(const takt_map_program *m)
     return run;
 }
 
-/* As few tiles of a run as there can be, all of about one size. */
+/* The fewest tiles for a run, all of about the same size. */
 static size_t tile_of_run(size_t run, size_t tile)
 {
     const size_t tiles = (run + tile - 1) / tile, even = (run + tiles - 1) / tiles;

@@ -19,7 +19,7 @@ typedef struct takt_narrow {
     takt_id from;     /* the 16-bit constant */
     takt_dtype dtype; /* its type; F32: the weights are not narrow */
     size_t bytes;     /* of an element as it is packed */
-    bool is_rounded;  /* and widened for the product; else the product itself is of this type */
+    bool is_rounded;  /* and widened for the product; otherwise the product itself has this type */
     takt_convert_fn *convert;
     const takt_gemm_f32_info *fast; /* of the fast kernel; NULL: the product is one of f32 */
     bool is_fast_f16;               /* the fast product is one of f16; else of bf16 */
@@ -70,7 +70,7 @@ typedef struct takt_narrow_job {
 } takt_narrow_job;
 TAKT_MUST_USE takt_status takt_narrow_pack(const takt_narrow_job *job, const takt_narrow *n,
                                            const void *from, void *to);
-/* Matrices one after another in f32, as the fast kernels' packing wants them. */
+/* Matrices in f32, one after another, in the layout that the fast kernels' packing expects. */
 typedef struct takt_fast_weights {
     size_t matrices, k, n;
     size_t row, col, each; /* elements between rows, columns and matrices */

@@ -39,7 +39,7 @@ static inline bool takt_pace_stops(takt_pace *p, size_t work)
     return takt_poll_stops(p->poll);
 }
 
-/* How many items of `work` elements each are a piece; at least `grain`, and a multiple of it. */
+/* How many items of `work` elements each make a piece; at least `grain`, and a multiple of it. */
 static inline size_t takt_pace_piece(size_t work, size_t grain)
 {
     return (1 + TAKT_PACE / (work + 1) / grain) * grain;

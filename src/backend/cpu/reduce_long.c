@@ -75,7 +75,7 @@ void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t fir
         parts_of_columns(l, x, first, end, parts);
 }
 
-/* `n` parts of `inner` results: the first, then one after the other. */
+/* `n` parts of `inner` results: the first is stored, the others are added in order. */
 #define IN_ORDER(type)                                                                             \
     static void order_##type(const takt_reduce_long *l, const type *part, size_t n, type *y)       \
     {                                                                                              \

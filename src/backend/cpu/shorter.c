@@ -1,7 +1,7 @@
 /* shorter.c - a row times the first rows of a packed matrix.
  *
- * Whole chunks of k lie in the packed matrix as they would in a shorter one. Of the last chunk only
- * the panels do, so that it is multiplied panel by panel and added, as the kernel would have.
+ * Whole chunks of k have the same layout as in a shorter matrix. In the last chunk only the panels
+ * have, so it is multiplied panel by panel and added as the kernel would.
  */
 #include "backend/cpu/shorter.h"
 

@@ -21,7 +21,7 @@ void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t
                        size_t parts);
 
 /* How transpose, slice, broadcast, and operands that broadcast to the result of `n`, read `x`: the
- * stride of each axis of the result; returns the element that the first one comes from. */
+ * stride of each axis of the result; returns the index of the first element read. */
 int64_t takt_strided_source(const takt_node *n, const takt_view *x, int64_t *stride);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* A matrix of elements that follow each other in a row; rows lie `step` bytes apart. */
+/* A matrix whose rows are contiguous and `step` bytes apart. */
 typedef struct takt_matrix_at {
     char *data;
     ptrdiff_t step;

@@ -56,7 +56,7 @@ static void one_by_one(takt_matrix_at from, takt_matrix_at to, size_t rows, size
                 from.data[(ptrdiff_t)c * from.step + (ptrdiff_t)r];
 }
 
-/* The last block overlaps the one before it. */
+/* The last block overlaps the previous one. */
 static size_t next(size_t at, size_t size)
 {
     return at + SIDE == size ? size : at + 2 * SIDE <= size ? at + SIDE : size - SIDE;

@@ -14,7 +14,7 @@ static bool uses(const takt_step *s, uint32_t buffer)
     return false;
 }
 
-/* Launches of step `index` with new addresses, in the graph that is there. */
+/* Launches step `index` with new addresses, in the existing graph. */
 static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
 {
     const takt_step *s = &p->plan->steps[index];
@@ -34,7 +34,7 @@ static int update(takt_cuda_part *p, const takt_cuda_graph *g, size_t index)
     return result;
 }
 
-/* `buffer` lies elsewhere. A graph whose copies change is rebuilt; others get new arguments. */
+/* `buffer` has moved. A graph whose copies change is rebuilt; others get new arguments. */
 static int move_buffer(takt_cuda_part *p, takt_cuda_graph *g, uint32_t buffer, bool is_new)
 {
     int result = TAKT_CU_OK;

@@ -26,7 +26,7 @@ typedef struct takt_cuda_body {
     bool is_reverse;
     uint64_t most; /* iterations of a loop */
     /* Per port of a loop or scan: bytes of an iteration's value, and where it is in scratch;
-     * SIZE_MAX: captured values, which are read where the step has them, and what the host holds.
+     * SIZE_MAX: captured values, which are read in place, and values on the host.
      */
     size_t *bytes, *at;
     /* Per port of a scan: copies that an iteration's value takes, bytes of one, and between two. */
@@ -70,7 +70,7 @@ TAKT_MUST_USE takt_status takt_cuda_child_copy(const takt_cuda_run *r, takt_copy
                                                const void *from, size_t bytes);
 /* Waits until all copies so far are done. */
 TAKT_MUST_USE takt_status takt_cuda_child_settle(const takt_cuda_run *r);
-/* The value of port `i` lies at `away`. */
+/* The value of port `i` is at `away`. */
 TAKT_MUST_USE takt_status takt_cuda_child_set(takt_cuda_child *c, size_t i, char *away);
 /* One run of the subgraph. */
 TAKT_MUST_USE takt_status takt_cuda_child_run(const takt_cuda_run *r, takt_cuda_child *c);

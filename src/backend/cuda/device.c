@@ -70,7 +70,7 @@ static takt_status load(takt_cuda *c, const char *kernel, takt_error *error, siz
     takt_cuda_image image = {NULL, NULL, 0};
     *index = takt_cuda_image_of(kernel);
     if (*index >= TAKT_CUDA_IMAGES - 1 || !takt_cuda_image_at(*index, &image))
-        *index = TAKT_CUDA_IMAGES - 1; /* no code: only a driver of the tests can go on */
+        *index = TAKT_CUDA_IMAGES - 1; /* no code: only the tests' driver can continue */
     if (c->modules[*index] != NULL)
         return TAKT_OK;
     const int result = c->driver.module_load(&c->modules[*index], image.data);
@@ -96,8 +96,8 @@ static takt_status find(takt_cuda *c, const char *kernel, takt_error *error,
     return TAKT_OK;
 }
 
-/* More shared memory than any kernel has without asking; what one has it keeps, since launches of
- * other sessions count on it. */
+/* More shared memory than a kernel gets by default. A kernel keeps what it was given, since
+ * launches of other sessions rely on it. */
 static takt_status allow_shared(takt_cuda *c, const takt_cuda_launch *l, takt_error *error,
                                 takt_cu_function function)
 {
@@ -166,7 +166,7 @@ takt_status takt_cuda_open(takt_ctx *ctx, const takt_cuda_driver *driver, const 
     const char *why = is_named ? takt_cuda_ask(driver, ordinal, &c->facts, text, sizeof text)
                                : "devices are called 0, 1, ...";
     takt_status status = why != NULL ? refuse(ctx, why) : TAKT_OK;
-    /* Code made from PTX of older devices does not wait for the kernel before it. */
+    /* Code made from PTX of older devices does not wait for the previous kernel. */
     const char *targets = takt_cuda_targets();
     c->is_early = c->facts.capability == 90 && driver->graph_edges != NULL && targets != NULL &&
                   strstr(targets, "sm_90") != NULL;

@@ -19,7 +19,7 @@ typedef struct takt_cuda {
     takt_cuda_facts facts;
     takt_cu_ctx context;   /* the device's primary one, which other libraries share */
     takt_cu_stream stream; /* of copies outside of runs */
-    /* Code is loaded by the first step that wants it. */
+    /* Code is loaded by the first step that needs it. */
     takt_lock lock; /* held while the tables below change */
     takt_cu_module modules[TAKT_CUDA_IMAGES];
     struct {
@@ -28,7 +28,7 @@ typedef struct takt_cuda {
         uint32_t shared_bytes; /* that it may have */
     } kernels[TAKT_CUDA_KERNELS];
     size_t kernel_count;
-    bool is_early; /* kernels may begin while the one before them ends: see takt_begin of lang.h */
+    bool is_early;    /* kernels may begin while the previous one ends: see takt_begin of lang.h */
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
     /* A kernel did not end. To give something back would wait for it, so what is on the device
      * stays there until the process ends. */
@@ -50,7 +50,7 @@ void takt_cuda_leave(takt_cuda *cuda);
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);
 
-/* The same for a wait; one that reached its limit says so. */
+/* The same for a wait; reports one that reached its limit. */
 TAKT_MUST_USE takt_status takt_cuda_waited(takt_cuda *cuda, takt_error *error, int result,
                                            const char *what);
 
@@ -69,7 +69,7 @@ typedef struct takt_cuda_stage {
 
 /* From the host, done when it returns; the device's context is current. */
 int takt_cuda_upload(takt_cuda *cuda, takt_cu_ptr to, const void *from, size_t bytes);
-/* A copy that is done when it returns; what the driver answered. */
+/* A synchronous copy; returns the driver's answer. */
 int takt_cuda_copy(takt_cuda *cuda, takt_copy way, void *to, const void *from, size_t bytes);
 
 /* Memory of the device, for takt_backend.device. */

@@ -169,7 +169,7 @@ typedef struct takt_cuda_facts {
     int driver;                 /* 13000: CUDA 13.0 */
     int capability;             /* 90: compute capability 9.0 */
     int processors;
-    int shared_bytes; /* that a block may ask for */
+    int shared_bytes; /* that a block may request */
     size_t memory;
 } takt_cuda_facts;
 
@@ -179,7 +179,7 @@ void takt_cuda_unload(takt_cuda_driver *driver);
 /* Facts of device `ordinal`: NULL, or why it cannot be used, in `text` or static. */
 const char *takt_cuda_ask(const takt_cuda_driver *driver, int ordinal, takt_cuda_facts *facts,
                           char *text, size_t size);
-/* What the driver says of an error. */
+/* The driver's message for an error. */
 const char *takt_cuda_text(const takt_cuda_driver *driver, int error);
 
 #endif

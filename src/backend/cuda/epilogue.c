@@ -1,4 +1,4 @@
-/* epilogue.c - what follows a product: bias, residual and bounds in its kernel, the rest after it.
+/* epilogue.c - epilogues of products: bias, residual and bounds in the kernel, the rest after it.
  */
 #include <string.h>
 
@@ -122,8 +122,8 @@ static void pack_parts(const takt_cuda_matrices *m, const float *x, float *y, si
     }
 }
 
-/* Sixteen lines of the packed matrices. Lines of y are columns of x, which lie far apart: square by
- * square, both stay in the cache. */
+/* Sixteen lines of the packed matrices. Lines of y are columns of x, which are far apart: taken in
+ * squares, both stay in the cache. */
 static void pack_lines(const takt_cuda_matrices *m, const float *from, float *to, size_t index)
 {
     const size_t columns = takt_cuda_columns(m->n), each = (m->k + SIDE - 1) / SIDE;

@@ -13,8 +13,8 @@ typedef struct takt_cuda_call {
     takt_cu_node node; /* of its graph */
 } takt_cuda_call;
 
-/* Where the caller's side of a copy lies: on the host; on the device; on the device, where it is
- * also the other side. */
+/* The caller's side of a copy: on the host; on the device; on the device and identical to the other
+ * side. */
 typedef enum takt_cuda_side { TAKT_CUDA_HOST, TAKT_CUDA_AWAY, TAKT_CUDA_SAME } takt_cuda_side;
 
 typedef struct takt_cuda_part_step {
@@ -58,7 +58,7 @@ typedef struct takt_cuda_part {
  * at a multiple of TAKT_CUDA_PINNED from there on. */
 enum { TAKT_CUDA_HEAD = 64, TAKT_CUDA_PINNED = 256 };
 
-/* Where a view lies on the device. */
+/* The address of a view on the device. */
 static inline takt_cu_ptr takt_cuda_place(const takt_view *v, void *const *base)
 {
     return (takt_cu_ptr)(uintptr_t)base[v->buffer] + v->offset;
@@ -71,7 +71,7 @@ void takt_cuda_resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_ca
 takt_cu_kernel_node takt_cuda_node_of(takt_cuda_call *c, void **parameters);
 /* Whether step `index` is a copy that a graph performs. */
 bool takt_cuda_is_copied(const takt_cuda_part *p, size_t index);
-/* Makes the graph of a segment; what the driver answered. */
+/* Makes the graph of a segment; returns the driver's answer. */
 int takt_cuda_build_graph(takt_cuda_part *p, takt_cuda_graph *g);
 void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
 
@@ -79,7 +79,7 @@ void takt_cuda_drop_graph(const takt_cuda_part *p, takt_cuda_graph *g);
 
 /* Waits until the stream of a session has nothing left to do, or its run is done if `is_run`; for
  * TAKT_CUDA_LIMIT_S from `begin` on, unless the stream is the caller's, whose other work may take
- * any time. What the driver answered. The device's context is current. */
+ * any time. Returns the driver's answer. The device's context is current. */
 int takt_cuda_settle(takt_cuda_part *p, uint64_t begin, bool is_run);
 
 /* ---- child.c and body.c: steps that run subgraphs ---- */

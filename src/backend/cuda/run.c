@@ -59,8 +59,8 @@ static int launch_steps(takt_cuda_part *p, const takt_segment *g, size_t first)
     return result;
 }
 
-/* The graphs of a segment: one, or on the caller's stream one for each piece that it is cut into.
- * Steps that have none are launched one by one. */
+/* The graphs of a segment: one, or on the caller's stream one per piece. Steps without a graph are
+ * launched one by one. */
 static int launch_graphs(takt_cuda_part *p, const takt_segment *g)
 {
     int result = TAKT_CU_OK;
@@ -73,7 +73,7 @@ static int launch_graphs(takt_cuda_part *p, const takt_segment *g)
         result = i < p->graph_count ? p->cuda->driver.graph_launch(p->graphs[i].exec, p->stream)
                                     : launch_steps(p, g, at);
         at = i < p->graph_count ? p->graphs[i].end : g->end;
-        p->run += result == TAKT_CU_OK; /* each ends with a number of its own */
+        p->run += result == TAKT_CU_OK; /* each ends with its own number */
     }
     return result;
 }
@@ -111,7 +111,7 @@ int takt_cuda_settle(takt_cuda_part *p, uint64_t begin, bool is_run)
     const bool is_limited = p->stream == p->own_stream;
     int result;
     while ((result = p->cuda->driver.stream_query(p->stream)) == TAKT_CU_NOT_READY) {
-        if (is_run && is_done(p)) /* what is left is the caller's */
+        if (is_run && is_done(p)) /* the rest is the caller's */
             return TAKT_CU_OK;
         const uint64_t elapsed = ctx->now_ns(ctx->clock_user) - begin;
         if (is_limited && elapsed >= TAKT_CUDA_LIMIT_S * UINT64_C(1000000000)) {

@@ -190,8 +190,8 @@ takt_cu_kernel_node takt_cuda_node_of(takt_cuda_call *c, void **parameters)
 
 enum { WAITING = 8192 }; /* blocks of a grid that wait: takt_begin of kernel/cuda/lang.h */
 
-/* A kernel may begin while the one before it ends, if all of its blocks wait for earlier writes.
- * One whose blocks wait for each other has the device to itself. */
+/* A kernel may begin while the previous one ends, if all of its blocks wait for earlier writes. A
+ * kernel whose blocks wait for each other has the device to itself. */
 static int add_call(const takt_cuda_part *p, takt_cuda_graph *g, takt_cuda_call *c, tail *last)
 {
     const takt_cuda_driver *d = &p->cuda->driver;

@@ -9,12 +9,13 @@
 /* step->data of all steps here. */
 typedef struct takt_cuda_step {
     size_t count;
-    size_t index_in; /* the operand whose elements may be out of range, if the step can fault so */
+    size_t index_in; /* the operand whose elements may be out of range, if the step can have that
+                      * fault */
     takt_cuda_launch *launches;
     const struct takt_cuda_body *body; /* or NULL: the step runs subgraphs and launches nothing */
 } takt_cuda_step;
 
-/* What a pointer in the arguments stands for until a session has addresses. */
+/* The meaning of a pointer in the arguments until a session has addresses. */
 typedef enum takt_cuda_name {
     TAKT_CUDA_NONE, /* a NULL pointer */
     TAKT_CUDA_SCRATCH,
@@ -63,7 +64,8 @@ TAKT_MUST_USE takt_status takt_cuda_step_get(takt_planner *p, size_t launches,
                                              takt_cuda_step **step);
 /* The kernel that a plan shows, where the first launch only prepares. */
 void takt_cuda_name_step(takt_planner *p, const takt_cuda_launch *l);
-/* What a node reduces by; TAKT_REDUCE_OP_COUNT: it does not. And which of `rank` axes. */
+/* The operation that a node reduces with, TAKT_REDUCE_OP_COUNT if it does not; and over which of
+ * `rank` axes. */
 takt_reduce_op takt_cuda_reduce_op(const takt_node *n);
 void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced);
 /* Batches of a product as two loops at most; false if they are more. */
@@ -75,8 +77,8 @@ bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g);
 bool takt_cuda_adds_row(const takt_graph *g, const takt_node *n, takt_id value, size_t columns);
 /* NULL if element-wise `node` may be computed in the step of `anchor`. */
 const char *takt_cuda_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
-/* What the kernel does of p->group->nodes[1..], whose result has rows of `columns` elements, and
- * the number of these nodes. Adds what they read to the step. */
+/* The part of p->group->nodes[1..] that the kernel computes, on rows of `columns` elements, and the
+ * number of these nodes. Adds their operands to the step. */
 TAKT_MUST_USE takt_status takt_cuda_epilogue_of(takt_planner *p, size_t columns,
                                                 takt_cuda_epilogue *e, size_t *taken);
 /* The group's nodes from `first` on as an element-wise launch over step->out[0], which holds the
@@ -91,8 +93,8 @@ TAKT_MUST_USE takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm
 /* A constant matrix, or several, as device code reads them best: [count][k][n], n rounded up to a
  * multiple of four. */
 typedef struct takt_cuda_matrices {
-    size_t count, k, n, each; /* each: elements from one to the next, as they are stored */
-    size_t row, col;          /* and between rows and columns of one */
+    size_t count, k, n, each; /* each: stride between elements, as they are stored */
+    size_t row, col;          /* and between its rows and columns */
     size_t part; /* 0, or a divisor of k: after every `part` lines there is one of -0, whose product
                     with 0 changes no sum */
 } takt_cuda_matrices;
@@ -109,7 +111,7 @@ static inline size_t takt_cuda_lines(const takt_cuda_matrices *m)
 TAKT_MUST_USE takt_status takt_cuda_packed(takt_planner *p, takt_id from,
                                            const takt_cuda_matrices *m, size_t *index);
 
-/* The device that the plan is made for, and what it has for kernels. */
+/* The device that the plan is made for, and its resources for kernels. */
 const takt_cuda *takt_cuda_of(const takt_planner *p);
 takt_cuda_block_room takt_cuda_room(const takt_planner *p);
 

@@ -22,7 +22,7 @@ static const char *accepts_product(const takt_graph *g, takt_id node)
     if (n->op != &takt_op_matmul)
         return "";
     const takt_dtype dtype = n->type->dtype;
-    if (dtype == TAKT_F32) /* step_product.c has said why not */
+    if (dtype == TAKT_F32) /* step_product.c has recorded why not */
         return "";
     if ((!is_float(dtype) && !is_whole(dtype)) || takt_type_of(g, n->in[0])->dtype != dtype ||
         takt_type_of(g, n->in[1])->dtype != dtype)

@@ -152,8 +152,8 @@ static void *placed_scores(size_t floats)
     return takt_cuda_named(TAKT_CUDA_SCRATCH, floats * sizeof(float));
 }
 
-/* Bytes of all scores of a slice, or of the panels of all blocks, and of k transposed, which lies
- * after them. */
+/* Bytes of all scores of a slice, or of the panels of all blocks, and of the transposed k after
+ * them. */
 static uint64_t scores_bytes(const facts *f)
 {
     const size_t rows =

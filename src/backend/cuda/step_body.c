@@ -28,7 +28,7 @@ static const char *refuse_body(const takt_graph *g)
     return NULL;
 }
 
-/* Whether the body has something to compute there. */
+/* Whether the body computes anything there. */
 static bool has_work(const takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++)
@@ -155,7 +155,7 @@ static takt_status add_branches(takt_planner *p, const takt_node *n, takt_cuda_b
     return TAKT_OK;
 }
 
-/* How the value of an iteration, `bytes` large, lies in `v`. */
+/* The layout in `v` of an iteration's value of `bytes` bytes. */
 static takt_cuda_lane lane_of(const takt_view *v, int axis, size_t bytes)
 {
     takt_cuda_lane lane = {.rows = 1};

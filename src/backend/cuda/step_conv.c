@@ -173,7 +173,7 @@ static takt_status add_taps(takt_planner *p, takt_id id, takt_cuda_window *w)
     return TAKT_OK;
 }
 
-/* Element by element: a pool, or a depthwise convolution with what follows. */
+/* Element by element: a pool, or a depthwise convolution and its epilogue. */
 static takt_status compile_window(takt_planner *p, const takt_node *n, takt_cuda_window *w)
 {
     takt_cuda_step *s;

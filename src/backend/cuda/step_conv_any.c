@@ -12,7 +12,7 @@ static bool is_computed(takt_dtype dtype)
            (takt_dtype_is_int(dtype) && takt_dtype_bits(dtype) >= 8);
 }
 
-/* Winograd's forms are those of f32; other types are computed as if they had none. */
+/* Winograd's forms exist for f32 only; other types are computed without them. */
 static const char *refuse_op(const takt_node *n)
 {
     const bool is_f32 = n->type->dtype == TAKT_F32;

@@ -1,5 +1,5 @@
 /* step_ggml.c - weights in ggml's blocks: products, rows of tables, floats
- * (kernel/ggml_f32/ggml_f32_cuda.cu). The device holds the blocks as the file has them. */
+ * (kernel/ggml_f32/ggml_f32_cuda.cu). The device holds the blocks in the file's format. */
 #include "backend/cuda/step.h"
 #include "op/util/ggml.h"
 

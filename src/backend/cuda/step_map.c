@@ -71,18 +71,18 @@ typedef struct compiler {
     takt_id operand[TAKT_CUDA_MAP_OPERANDS];
     size_t index[TAKT_CUDA_MAP_OPERANDS]; /* in step->in; SIZE_MAX: step->out[0] */
     uint32_t operands;
-    bool is_mixed;                                         /* the kernels of f32 do not take it */
+    bool is_mixed;                                         /* the f32 kernels do not support it */
     takt_id holds[TAKT_CUDA_MAP_CODE];                     /* per register; TAKT_NONE: free */
     int64_t stride[TAKT_CUDA_MAP_OPERANDS][TAKT_MAX_RANK]; /* along the result's axes */
 } compiler;
 
-/* NULL: the value that the nodes begin with, which lies as the result does. */
+/* NULL: the value that the nodes begin with, which has the result's layout. */
 static const takt_view *view_of(const compiler *c, uint32_t o)
 {
     return c->index[o] == SIZE_MAX ? NULL : &c->p->step->in[c->index[o]];
 }
 
-/* Loops that all operands share: those of the result, none merged that an operand needs apart. */
+/* Loops that all operands share: those of the result, merged only where every operand allows it. */
 static takt_status set_loops(compiler *c, const takt_type *shape)
 {
     takt_cuda_map *m = c->m;

@@ -50,8 +50,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_cuda_set_batches(&mm, &as) ? NULL : "batches that broadcast in more than two ways";
 }
 
-/* A softmax over rows of a small product, whose blocks have whole rows: a node less, which takes as
- * long as the product. Between them is a bias at most, or another launch would come in between. */
+/* A softmax over the rows of a small product, whose blocks have whole rows: saves a launch, which
+ * takes as long as the product. At most a bias may come between them. */
 static const char *continues(const takt_planner *p, const takt_group *group, takt_id node)
 {
     enum { ROWS = 32, DEEPEST = 1 << 14 };
@@ -105,7 +105,7 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     return takt_cuda_map_after(p, taken + 1, &s->launches[s->count++]);
 }
 
-/* B as it is, or packed if it is a constant that device code would read slowly. */
+/* B unchanged, or packed if it is a constant that device code would read slowly. */
 static takt_status add_b(takt_planner *p, takt_id b, const takt_product *mm, takt_cuda_gemm *g)
 {
     size_t index;

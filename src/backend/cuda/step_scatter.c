@@ -16,7 +16,7 @@ static bool is_computed(takt_dtype dtype)
            (takt_dtype_is_int(dtype) && takt_dtype_bits(dtype) >= 8);
 }
 
-/* ---- which places belong to one thread ---- */
+/* ---- positions that belong to one thread ---- */
 
 static void set_rows(const takt_graph *g, const takt_node *n, takt_cuda_scatter_args *c)
 {

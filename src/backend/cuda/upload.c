@@ -1,5 +1,5 @@
 /* upload.c - large copies from the host, such as weights, through two pinned buffers: one is filled
- * while the other is on its way. */
+ * while the other is copied. */
 #include <string.h>
 
 #include "backend/cuda/device.h"

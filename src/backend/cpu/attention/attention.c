@@ -90,7 +90,7 @@ static void add_masks(const takt_attention_head *h, size_t first, size_t count)
             add_mask(h, first + i, h->keys, h->scores + i * h->keys);
 }
 
-/* All keys for the queries from `first` on. */
+/* All keys, for the queries from `first` on. */
 static void weigh_all(const takt_attention_head *h, size_t first, size_t count)
 {
     const takt_attention *f = h->f;

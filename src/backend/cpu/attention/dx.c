@@ -179,7 +179,7 @@ static void run_strip(job *j, float *weights, float *slopes, size_t first, size_
     multiply_keys(j, slopes, first, count, a->keys);
 }
 
-/* Keys that queries before `end` have products with. */
+/* Keys that queries before `end` are multiplied with. */
 static size_t strip_keys(const job *j, size_t end)
 {
     const size_t keys = j->f->a.keys, limit = takt_attention_limit(&j->f->a, keys, end - 1);

@@ -22,7 +22,7 @@ typedef struct takt_attention_dx {
     size_t scratch, end;
 } takt_attention_dx;
 
-/* A head of k and v and what one of q's adds to it. */
+/* A head of k and v, and the contribution of one head of q. */
 typedef struct takt_attention_dx_job {
     const takt_attention_dx *f;
     float *own; /* the worker's scratch; k', v' and k are packed there */

@@ -37,7 +37,7 @@ static void pack_floats(const takt_attention *f, takt_pack p, takt_dtype from)
 
 /* Blocks of q8_0 are converted to floats some keys at a time, in `wide`, and packed from there.
  * Keys are columns: all but the last piece are whole wide panels, and the last has as many at
- * least, so that it is cut as the end of all columns is. */
+ * least, so that it is split like the end of all columns. */
 static void pack_key_blocks(const takt_attention *f, const takt_attention_pair *p, float *to,
                             float *wide)
 {
@@ -138,7 +138,7 @@ static size_t product_bytes(const takt_attention *f, const takt_gemm_f32_info *i
                                   .a_row = keys,
                                   .a_col = 1,
                                   .blocking = f->blocking};
-    takt_gemm_f32 single = second; /* a row without absent keys, fewer than there are */
+    takt_gemm_f32 single = second; /* a row without absent keys, fewer than all keys */
     single.m = 1;
     single.k = keys < TAKT_GEMM_CHUNK ? keys : TAKT_GEMM_CHUNK;
     const size_t a = info->scratch_bytes(&first), b = info->scratch_bytes(&second);

@@ -23,16 +23,16 @@ typedef struct takt_cpu_lines {
     size_t zeros, pointers, registers; /* offsets in a worker's scratch */
 } takt_cpu_lines;
 
-/* For p->group, whose anchor is the convolution: weights, what follows, the output, and scratch
- * for each worker from step->scratch_each on. */
+/* For p->group, whose anchor is the convolution: weights, epilogue, output, and scratch for each
+ * worker from step->scratch_each on. */
 TAKT_MUST_USE takt_status takt_lines_compile(takt_planner *p, takt_cpu_lines *f);
 
 /* The part that all lines share; d->x are the rows of x. */
 void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                       takt_depthwise_f32 *d);
-/* Where the caller puts the rows that d->x leads to. */
+/* Where the caller stores the rows that d->x points to. */
 const float **takt_lines_rows(const takt_cpu_lines *f, const takt_task *t);
-/* d->lines lines from output line `row` of the batch on, and what follows. */
+/* Computes d->lines lines from output line `row` of the batch on, and their epilogue. */
 void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                     takt_depthwise_f32 *d, size_t row);
 /* Number of tasks for all lines. */

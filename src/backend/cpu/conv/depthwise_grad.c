@@ -40,8 +40,8 @@ static size_t quotient(size_t a, size_t stride)
     return stride == 1 ? a : a / stride;
 }
 
-/* Position `at` of axis `i`: the next tap from `*tap` on whose stride meets it; false after the
- * last. `*y` is the position in dy, or SIZE_MAX beyond its border. */
+/* Position `at` of axis `i`: the next tap from `*tap` on that reaches it with this stride; false
+ * after the last. `*y` is the position in dy, or SIZE_MAX beyond its border. */
 static bool next_tap(const takt_conv_shape *c, int i, size_t at, size_t *tap, size_t *y)
 {
     for (; *tap < c->kernel[i]; ++*tap) {
@@ -82,7 +82,7 @@ static void flush(const facts *f, block *b)
     b->terms = 0;
 }
 
-/* One tap for all columns. Columns lie CHUNK pointers apart until all are known. */
+/* One tap for all columns. Columns are CHUNK pointers apart until all are known. */
 static void gather(const facts *f, block *b, const size_t tap[3], const size_t y[3])
 {
     const takt_conv_shape *c = &f->shape;
@@ -159,7 +159,7 @@ static void run_dx(const takt_step *s, const takt_task *t)
         run_line(s, t, i / lines, i % lines);
 }
 
-/* [taps][channels], whatever the order of the weights is. */
+/* [taps][channels], for any order of the weights. */
 static void pack_weights(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;

@@ -20,7 +20,7 @@ typedef struct facts {
     const size_t *at; /* where windows begin, in floats, from the first of a line on */
     takt_dw_parts parts;
     bool is_copied;           /* samples of x, with padding around them */
-    size_t height, pitch;     /* lines of what windows read, and floats of one */
+    size_t height, pitch;     /* lines that windows read, and floats of one */
     size_t most;              /* rows of k that a task has */
     size_t copy, panel, sums; /* offsets in a worker's scratch */
 } facts;
@@ -73,8 +73,8 @@ static void copy_sample(const facts *f, const float *x, float *to)
     }
 }
 
-/* `count` rows of dy, TAKT_CONV_PANEL floats apart. The floats after a row may be any of dy's,
- * which has `left` rows from here on. */
+/* `count` rows of dy, TAKT_CONV_PANEL floats apart. A row may be read beyond its end, into the rest
+ * of dy, which has `left` rows from here on. */
 static const float *panel_of(const takt_conv_shape *c, const float *dy, size_t count, size_t left,
                              float *to)
 {

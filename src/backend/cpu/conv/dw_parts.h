@@ -12,7 +12,7 @@
 typedef struct takt_dw_parts {
     size_t grain; /* rows that stay together, and the cost of the step: set by the caller */
     takt_cost cost;
-    size_t chunks; /* of a sample; 0: each task has rows of its own, and adds them itself */
+    size_t chunks; /* of a sample; 0: each task has its own rows, and sums them itself */
     size_t at;     /* [sample][chunk][k][cout] floats in shared scratch */
 } takt_dw_parts;
 

@@ -25,7 +25,7 @@ typedef struct facts {
     size_t grain, patches, tile; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
 
-/* Weights as they are, or widened already. */
+/* The original weights, or already widened ones. */
 typedef struct stored {
     const void *at;
     takt_dtype dtype;
@@ -70,7 +70,7 @@ static takt_status pack_constant(void *user, const void *from, void *to)
 
 /* ---- running ---- */
 
-/* A row of a bundle: its sample, and where its first tap lies in dy. */
+/* A row of a bundle: its sample, and the offset of its first tap in dy. */
 typedef struct place {
     size_t sample;
     ptrdiff_t at[3];

@@ -12,7 +12,7 @@
 /* Along one axis: positions first, first + stride, ... and taps tap, tap + tap_step, ... */
 typedef struct takt_dx_phase {
     size_t first[3], count[3], tap[3], tap_step[3], taps[3];
-    ptrdiff_t from[3]; /* where in dy the first tap of the first position lies */
+    ptrdiff_t from[3]; /* offset in dy of the first tap of the first position */
     size_t rows;       /* in one sample */
 } takt_dx_phase;
 
@@ -22,7 +22,8 @@ typedef struct takt_dx_bundle {
     const takt_dx_phase *like;    /* all members have its taps */
     ptrdiff_t low[3], step[3];    /* the first row; from tap to tap, backwards */
     size_t count[3], rows;        /* in one sample */
-    size_t own;                   /* of these rows, summed over the members, lie in x */
+    size_t own;                   /* how many of these rows, summed over the members, are inside
+                                   * x */
     size_t k, n;
     size_t packed;   /* offset of its weights in floats, within a group */
     bool reads_rows; /* a row of dy is a patch */

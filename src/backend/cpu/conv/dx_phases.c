@@ -2,7 +2,10 @@
 #include "backend/cpu/conv/dx.h"
 #include "base/size.h"
 
-enum { LOOK_BACK = 32 };                                 /* bundles that a phase is tried with */
+enum {
+    LOOK_BACK = 32
+};                                                       /* numbers of bundles that are tried for a
+                                                          * phase */
 enum { FEW_CHANNELS = 32, PART = 4, PART_OF_MANY = 16 }; /* of a bundle's rows may be wasted */
 
 /* Which taps of an axis reach a residue: the first one, and all further ones in equal steps. */

@@ -29,7 +29,7 @@ typedef struct takt_conv_ending {
 /* As takt_epilogue_f32_for; everything, the limit too, is in `out`. */
 bool takt_conv_end_for(takt_conv_ending *run, takt_epilogue_f32 *out);
 /* For kernels with their own epilogue: bias, residual before relu, relu and the limit after it.
- * False if there is more: then they do nothing, and `out` is applied to their results. If true,
+ * False if there is more: then they apply nothing, and `out` is applied to their results. If true,
  * only the tail of `out` is left. */
 bool takt_conv_end_is_simple(const takt_conv_end *e);
 /* The same for kernels that clip: bias, then minimum(maximum(x, lo), hi), and no more. */

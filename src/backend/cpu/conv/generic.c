@@ -150,7 +150,7 @@ static void sum_dw(sum *s, size_t o, size_t t, size_t i)
 }
 
 /* Result number `index`, counted (sample, position, channel), or (output, tap, channel) for dw;
- * returns where it lies. */
+ * returns its position. */
 static size_t compute(sum *s, size_t index)
 {
     const takt_conv_shape *c = &s->f->shape;

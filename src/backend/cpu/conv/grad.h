@@ -25,7 +25,7 @@ bool takt_conv_dw_is_few(const takt_conv_shape *c);
 TAKT_MUST_USE takt_status takt_conv_dw_few_compile(takt_planner *p);
 
 /* The same for the input, where that has few channels and weights are constant, with channels last
- * in f32; *is_done: it is such a case, and the step is filled in. */
+ * in f32; *is_done: this case applies, and the step is filled in. */
 TAKT_MUST_USE takt_status takt_conv_dx_few_compile(takt_planner *p, bool *is_done);
 
 #endif

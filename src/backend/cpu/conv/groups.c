@@ -56,7 +56,7 @@ bool takt_conv_groups_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
-/* `count` positions of `channels` floats, which lie `step` floats apart in `from`. */
+/* Copies `count` positions of `channels` floats, which are `step` floats apart in `from`. */
 static inline __attribute__((always_inline)) void
 copy_all(const float *from, size_t step, size_t count, float *to, const size_t channels)
 {

@@ -20,7 +20,7 @@ typedef struct takt_image {
     size_t rows;                 /* of outputs of a block, at most */
     size_t lines, pitch;         /* rows of a phase's image and positions of each */
     const size_t *at;            /* offset of each tap in the image, in elements */
-    size_t bytes;                /* of a block, and of what may be read behind it */
+    size_t bytes;                /* of a block, and of the memory that may be read after it */
     takt_cut cut;                /* of all rows of outputs and panels of columns */
 } takt_image;
 
@@ -40,7 +40,7 @@ typedef struct takt_image_rows {
 } takt_image_rows;
 /* The rows of a task. */
 takt_image_rows takt_image_share(const takt_image *o, size_t task);
-/* The block that `rest` begins with. */
+/* The block at the beginning of `rest`. */
 takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest);
 /* Fills the block's image at `to` from all of x; every byte of padding is `border`. */
 void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, int border,

@@ -23,7 +23,7 @@ typedef struct facts {
     takt_conv_shape shape;
     size_t rows;        /* outputs of a block */
     size_t lines, line; /* of the image: how many a block needs, and their bytes */
-    size_t run, runs;   /* bytes that follow each other in a line of a window, and how many such */
+    size_t run, runs;   /* consecutive bytes in a line of a window, and how many such runs */
     bool is_direct;     /* one line in and out: no patches */
     takt_cut cut;
     size_t patches, image, zeros; /* offsets in a worker's scratch; the kernel's comes first */

@@ -17,7 +17,8 @@
 enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
     LINE_BYTES = 64 << 10,   /* of one line at most */
-    LINES_BYTES = 256 << 10, /* and of what one line of outputs reads, far apart as that may be */
+    LINES_BYTES = 256 << 10, /* and of the memory that one line of outputs reads, however far
+                              * apart */
     LINE_FLOPS = 100000,     /* most work of one line if there are fewer lines than threads */
     COLUMNS_MIN = 6,         /* outputs of a line: enough sums to hide latency */
     FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
@@ -124,7 +125,8 @@ bool takt_conv_near_dx_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
-/* `count` floats into room for `room`, after `first` zeros; the rest is zero, too. */
+/* Copies `count` floats into room for `room`, after `first` zeros, and fills the rest with
+ * zeros. */
 static void copy_row(const float *from, size_t count, size_t first, float *to, size_t room)
 {
     first = first < room ? first : room;
@@ -134,7 +136,7 @@ static void copy_row(const float *from, size_t count, size_t first, float *to, s
     memset(to + first + inside, 0, (room - first - inside) * sizeof *to);
 }
 
-/* A row of positions into one row for each channel, with zeros around them. */
+/* Turns a row of positions into one row per channel, with zeros around them. */
 static void transpose_row(const facts *f, const float *from, float *to)
 {
     const takt_conv_shape *s = &f->shape;
@@ -276,7 +278,8 @@ static takt_status set_taps(takt_planner *p, facts *f)
     return TAKT_OK;
 }
 
-/* Where things lie, and lines of outputs whose inputs stay near: all, if x is read where it is. */
+/* The memory layout, and the number of output lines whose inputs stay in cache: all, if x is read
+ * in place. */
 static void choose_lines(facts *f)
 {
     const takt_conv_shape *s = &f->shape;

@@ -4,7 +4,7 @@
 #include "backend/cpu/conv/finish.h"
 #include "backend/cpu/conv/patch.h"
 
-/* Adds one chunk of k after the other; the last one also applies what follows the sums. */
+/* Adds one chunk of k after the other; the last one also applies the epilogue. */
 static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
 {
     for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {

@@ -71,8 +71,8 @@ static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], 
 
 enum { LINES = 16 };
 
-/* The inputs of a row of outputs, piece by piece: rows of x or, where taps lie apart, one tap
- * each. */
+/* The inputs of a row of outputs, in pieces: rows of x or, where taps are not adjacent, single
+ * taps. */
 typedef struct pieces {
     const float *from[LINES]; /* rows; NULL: padding */
     size_t skip[LINES];       /* floats of a row before the piece of its first output */
@@ -130,7 +130,8 @@ static void whole_patches(const takt_conv_shape *s, const pieces *p, size_t from
         patches_of(s, p, from, count, to, p->run);
 }
 
-/* Of `count` windows from column `at` on, how many from the first lie inside x; 0 if it does not.
+/* The number of consecutive windows inside x, of `count` from column `at` on; 0 if the first is
+ * not.
  */
 static size_t windows_inside(const takt_conv_shape *s, size_t at, size_t count)
 {

@@ -9,7 +9,7 @@ static inline bool is_flat(const takt_conv_shape *s)
 }
 
 /* `count` elements of one row of taps, from element `first` of it on. `line`: the row of x that
- * they read; `from`: where it has the first tap, which may lie outside. */
+ * they read; `from`: the position of the first tap in it, which may be outside. */
 static void part_of_line(const takt_conv_shape *s, const float *line, ptrdiff_t from, size_t first,
                          size_t count, float *to)
 {
@@ -141,8 +141,8 @@ static inline bool advance(const takt_conv_shape *s, size_t at[3])
     return true;
 }
 
-/* Rows of one panel, `stride` floats each. What a run spills is written over by the next one, so
- * another row has to follow, and x has to have as much. */
+/* Rows of one panel, `stride` floats each. A copy may write beyond its end, which the next one
+ * overwrites: so another row must follow, and x must be that long. */
 static void whole_panel(const takt_conv_shape *s, const float *x, const takt_conv_part *p,
                         const run_list *list, size_t stride, float *to)
 {

@@ -22,7 +22,7 @@ typedef struct takt_pool_shape {
 } takt_pool_shape;
 
 takt_pool_shape takt_pool_shape_of(const takt_graph *g, takt_id node);
-/* Windows that an average of output `at` divides by. */
+/* The number of elements by which an average of output `at` is divided. */
 double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3]);
 /* Any of the five ops on sample and channel number `plane`: `a` and `b` are its inputs (b NULL if
  * it has one), `sums` room for one double per position of x. */
@@ -34,7 +34,7 @@ void takt_pool_half(const takt_pool_shape *c, const uint16_t *x, uint16_t *y, si
                     int16_t *line);
 size_t takt_pool_half_scratch(const takt_pool_shape *c);
 
-/* Gradients in f32 with channels last (pool_dx.c): fills in p->step, whose views are there. */
+/* Gradients in f32 with channels last (pool_dx.c): fills in p->step, whose views are set. */
 bool takt_pool_has_dx(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_shape *shape);
 

@@ -48,7 +48,7 @@ static void clear(const takt_pool_shape *c, float *dx, size_t channels)
             memset(dx + i * c->channels, 0, channels * sizeof *dx);
 }
 
-/* Whether no element lies in two windows. */
+/* Whether windows do not overlap. */
 static bool is_alone(const takt_pool_shape *s)
 {
     bool is = true;

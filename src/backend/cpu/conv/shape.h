@@ -18,7 +18,7 @@ typedef struct takt_conv_shape {
     size_t positions; /* of y in one sample */
     size_t area;      /* positions of x in one sample */
     size_t taps;
-    size_t k;     /* taps * cin: what one element of y sums */
+    size_t k;     /* taps * cin: the number of terms of one element of y */
     size_t k_row; /* of gathered patches and their weights: zeros follow up to a multiple of 4 */
     /* In elements: */
     size_t x_sample, x_at[3], x_channel;

@@ -86,7 +86,7 @@ static void transform_x(const takt_winograd_job *j, size_t tile, const window *p
     j->f->to_v(&v);
 }
 
-/* Right into the panels of a product: each has its tiles one after the other. */
+/* Writes directly into the panels of a product: each has its tiles in order. */
 static void transform_dy(const takt_winograd_job *j, size_t tile, const window *p)
 {
     const takt_conv_shape *c = &j->f->shape;

@@ -182,7 +182,8 @@ void takt_winograd_run(const takt_step *s, const takt_task *t)
     memset(at(t->scratch_own, f->zeros), 0, f->shape.cin * sizeof(float));
     for (size_t i = first, count; i < end && !takt_poll_stops(t->poll); i += count) {
         const size_t blocks = (end - i + f->block - 1) / f->block;
-        count = (end - i + blocks - 1) / blocks; /* even ones: a small one costs almost as much */
+        count = (end - i + blocks - 1) / blocks; /* even multiples: a smaller block costs almost as
+                                                  * much */
         transform_inputs(s, t, i, count);
         multiply(s, t, count, &o);
         transform_outputs(s, t, i, count, &o);

@@ -37,7 +37,7 @@ static bool is_cell(takt_rnn_matcher *x, takt_id f, takt_id i, takt_id g)
            takt_rnn_is_gate(x, g, 2);
 }
 
-/* One of two orders may fail after it has settled something; the other begins afresh. */
+/* One of two orders may fail after it has settled some names; the other starts over. */
 static bool is_either_cell(takt_rnn_matcher *x, takt_id f, const takt_node *fresh)
 {
     const takt_rnn_matcher before = *x;
@@ -306,7 +306,7 @@ const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match)
                         : "no recurrent cell of a known form with sigmoid, tanh or relu";
 }
 
-/* ---- where operands lie ---- */
+/* ---- addresses of operands ---- */
 
 int takt_rnn_axis(const takt_node *scan, const char *name, size_t i)
 {

@@ -31,12 +31,12 @@ const char *takt_rnn_find(const takt_node *scan, takt_rnn_match *match);
 /* The same for a scan whose units are adjacent in memory, as all kernels read them. */
 const char *takt_rnn_find_near(const takt_node *scan, takt_rnn_match *match);
 
-/* Where a tensor of [iterations, rows] lies; elements. */
+/* The position of a tensor of [iterations, rows], in elements. */
 typedef struct takt_rnn_lane {
     size_t iteration, row;
 } takt_rnn_lane;
 
-/* Axis `i` of the scan's list `name`: the one of a tensor of rank 3 that iterations go along. */
+/* Axis `i` of the scan's list `name`: the axis of a tensor of rank 3 that iterations follow. */
 int takt_rnn_axis(const takt_node *scan, const char *name, size_t i);
 /* The same for the scan's input number `input`. */
 int takt_rnn_sequence_axis(const takt_node *scan, int input);

@@ -23,7 +23,7 @@ typedef struct form {
     const expression *list;
     int gates, gate[TAKT_RNN_DX_GATES];
     int input; /* what gate 2 is among the gradients of inputs */
-    int next;  /* of gru: what is added to the product; of lstm: the cell's next gradient */
+    int next;  /* of gru: the addend of the product; of lstm: the cell's next gradient */
 } form;
 
 #define E(n) (LEAVES + (n))
@@ -155,7 +155,7 @@ static const takt_node *parts_of(const matcher *x, takt_id id)
                : NULL;
 }
 
-/* Which part each gate is. */
+/* The part that each gate occupies. */
 static bool find_gates(matcher *x, const takt_node *parts, takt_rnn_dx_match *m)
 {
     for (int k = 0; k < x->f->gates; k++) {
@@ -198,7 +198,7 @@ static bool find_results(matcher *x, const takt_node *cut, int carried, takt_rnn
     return m->to[1] >= 0; /* the product reads it */
 }
 
-/* The product by r whose result is `id`: what it multiplies. */
+/* The product with r whose result is `id`: its other factor. */
 static const takt_node *product(matcher *x, takt_id id, takt_rnn_dx_match *m)
 {
     const takt_node *n = &x->g->nodes[id];
@@ -228,7 +228,7 @@ static bool has_type(const matcher *x, int input, int64_t rows, int64_t columns)
     return t->dtype == TAKT_F32 && t->rank == 2 && t->dim[0] == rows && t->dim[1] == columns;
 }
 
-/* Whether sequences and r are where they belong, and all types fit. */
+/* Whether sequences and r have the expected layout, and all types fit. */
 static bool fits(const matcher *x, const takt_node *scan, const takt_rnn_dx_match *m)
 {
     const int first = (int)takt_node_int(scan, "carried"),

@@ -52,13 +52,13 @@ typedef struct takt_rnn_facts {
     size_t result_at, x_at, y_at, keep_at;
 } takt_rnn_facts;
 
-/* Elements are computed in another type than they are stored in. */
+/* Elements are computed in a different type than they are stored in. */
 static inline bool takt_rnn_widens(const takt_rnn_facts *f)
 {
     return f->dtype != f->compute;
 }
 
-/* The most rows that a product has. */
+/* The maximum number of rows of a product. */
 static inline size_t takt_rnn_rows(const takt_rnn_facts *f)
 {
     return f->m.batch < TAKT_RNN_ROWS ? f->m.batch : TAKT_RNN_ROWS;
@@ -78,7 +78,8 @@ static inline void takt_rnn_narrow(const takt_rnn_facts *f, void *to, const void
 }
 
 takt_step_run_fn takt_rnn_before, takt_rnn_run, takt_rnn_after;
-/* Packs R, as it is in the graph, for the products; `ordered` has room for its elements, widened.
+/* Packs R, in its layout in the graph, for the products; `ordered` has room for its elements,
+ * widened.
  */
 void takt_rnn_pack(const takt_rnn_facts *f, const void *r, void *ordered, void *to);
 

@@ -121,7 +121,7 @@ bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *g
     return biased || is_product(x, id, left, gate);
 }
 
-/* A gate that was cut out nowhere is the only one. */
+/* If no gate is cut out, there is only one. */
 bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found)
 {
     if (found < 0 && x->m.gates == 1)
@@ -187,8 +187,8 @@ static bool is_bounded(const takt_rnn_matcher *x, takt_id id, const takt_op *con
     return false;
 }
 
-/* As the op clip and what it is made of have it, which ask for the lower bound first: the same
- * where neither bound is a zero. */
+/* As in the op clip and its lowering, which test the lower bound first: the same where neither
+ * bound is a zero. */
 static bool is_low_first(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c)
 {
     static const takt_op *const ops[] = {&takt_op_min, &takt_op_max};
@@ -216,7 +216,8 @@ static takt_id unclipped(takt_rnn_matcher *x, takt_id id)
 {
     takt_rnn_clip c;
     takt_rnn_form *f = &x->m.form;
-    /* The state has bounds of its own, behind which the gates' change nothing if they are equal. */
+    /* The state has its own bounds; if the gates' bounds are equal, they change nothing after
+     * those. */
     if (id == x->bounded && f->clips_cell)
         return !f->clips || (f->lo == f->cell_lo && f->hi == f->cell_hi) ? id : TAKT_NONE;
     const bool clips = takt_rnn_is_clip(x, id, &c);

@@ -29,9 +29,9 @@ bool takt_rnn_is_clip(const takt_rnn_matcher *x, takt_id id, takt_rnn_clip *c);
 /* Sets `found` as the one input of its kind; false if another was set before, or if it is not an
  * input. */
 bool takt_rnn_settle(int *kept, int found);
-/* A gate that was cut out nowhere is the only one. */
+/* If no gate is cut out, there is only one. */
 bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found);
-/* x, or the part of it that is `gate`, which is found out if it is negative. */
+/* x, or the part of it that is `gate`; a negative `gate` is determined here. */
 bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate);
 /* left @ r + bias, likewise. */
 bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate);

@@ -310,7 +310,7 @@ static facts *facts_of(takt_planner *p, const takt_node *n)
     return f;
 }
 
-/* Tasks for each of many threads, of which some may be half as fast as others. */
+/* Tasks per thread when there are many threads, some of which may be half as fast as others. */
 static size_t tasks_each(const facts *f, size_t threads)
 {
     enum { MANY_THREADS = 8 };

@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "op/util/narrow.h"
 
-enum { SMALL_ROW = 32 }; /* floats: turning longer ones takes as long as the product */
+enum { SMALL_ROW = 32 }; /* floats: transposing longer ones takes as long as the product */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
 /* Weights that stay in L1, with patches that do, and rows of those. */
@@ -30,7 +30,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
                : "";
 }
 
-/* Where channels come last the result is a matrix of positions by channels; elsewhere not. */
+/* With channels last, the result is a matrix of positions by channels; otherwise it is not. */
 static const char *absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 {
     if (g->nodes[anchor].attr[TAKT_CONV_LAYOUT].i64 != TAKT_NHWC)
@@ -62,7 +62,7 @@ static takt_status pack_fast(const takt_conv_product *f, const void *from, void 
     return takt_narrow_pack_fast(&job, &f->narrow, &w, from, to);
 }
 
-/* Weights of 16 bits as f32, in `wide`, and from there. */
+/* Widens 16-bit weights to f32 in `wide`, and uses them from there. */
 static void pack_wide(const takt_conv_product *f, takt_isa_set isas, const void *from, void *wide,
                       void *to)
 {
@@ -201,7 +201,7 @@ static size_t block_rows(const takt_conv_product *f, size_t tile, bool merges)
     return is_asked || !merges ? whole : with_rest(c->batch * c->positions, whole, tile);
 }
 
-/* What the product needs for `rows` positions. */
+/* Scratch that the product needs for `rows` positions. */
 static size_t kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info *info, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;

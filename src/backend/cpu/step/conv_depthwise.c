@@ -10,19 +10,19 @@
 
 enum {
     RING_BYTES = 256 << 10,  /* of lines that are kept */
-    BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay near as they are */
+    BETWEEN_BYTES = 1 << 20, /* for each thread: smaller values stay in cache anyway */
     LINES_MIN = 2,           /* lines of outputs at a time at least */
     TWICE = 8                /* at most one in this many lines is computed twice */
 };
 
 typedef struct facts {
     takt_conv_shape shape; /* of the 1x1 convolution */
-    takt_conv_end end;     /* and what follows it */
+    takt_conv_end end;     /* and its epilogue */
     takt_gemm_f32_fn *run;
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_panels panels;
     size_t w;               /* index into step->in */
-    takt_cpu_lines lines;   /* the depthwise convolution, and what follows it */
+    takt_cpu_lines lines;   /* the depthwise convolution, and its epilogue */
     size_t lines_at_once;   /* of outputs */
     size_t slots;           /* lines of the ring */
     size_t ring, registers; /* offsets in a worker's scratch; the kernel's comes first */
@@ -118,7 +118,7 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
     }
 }
 
-/* The lines that `lines` outputs from line `row` on read, numbered as make_lines does. */
+/* The lines that `lines` outputs from line `row` on read, with the numbering of make_lines. */
 static void find_span(const takt_conv_shape *c, size_t row, size_t lines, size_t *first,
                       size_t *end)
 {

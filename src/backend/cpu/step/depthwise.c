@@ -24,7 +24,7 @@ static const float *row_of(const takt_conv_shape *c, const float *sample, const 
                   : NULL;
 }
 
-/* The rows of x that `lines` output rows read, as the kernel expects them. */
+/* The rows of x that `lines` output rows read, in the layout that the kernel expects. */
 static void find_rows(const takt_cpu_lines *f, const float *sample, size_t within, size_t lines,
                       const float **rows)
 {

@@ -36,8 +36,8 @@ static int64_t given(const takt_index_reader *r, size_t i)
     return r->dtype == TAKT_I64 ? ((const int64_t *)r->data)[i] : ((const int32_t *)r->data)[i];
 }
 
-/* The labels of rows [at, at + count) as places, and what to multiply their gradients with. A row
- * that is ignored counts as class 0, times 0. */
+/* The labels of rows [at, at + count) as positions, and the factors of their gradients. An ignored
+ * row counts as class 0 with factor 0. */
 typedef struct block {
     size_t label[BLOCK];
     float seed[BLOCK];

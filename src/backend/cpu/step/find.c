@@ -19,7 +19,7 @@ static void run_find(const takt_step *s, const takt_task *t)
     int64_t found = 0;
     takt_pace pace = takt_pace_of(t);
     for (int64_t i = 0; i < size && !takt_pace_stops(&pace, 3); i++) {
-        places[found] = i; /* written over unless it counts: found <= i */
+        places[found] = i; /* overwritten unless it counts: found <= i */
         found += x[i] != 0;
     }
     memset(places + found, 0, (size_t)(size - found) * sizeof *places);

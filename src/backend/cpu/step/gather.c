@@ -18,7 +18,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_gather || op == &takt_op_dynamic_slice ? NULL : "";
 }
 
-/* Indices that are read at a time: they, and what they pick of one row of x, stay in L1. */
+/* Indices that are read at a time: they, and the elements that they select from one row of x, stay
+ * in L1. */
 enum { AT_ONCE = 4096, FEW = 256 };
 
 typedef struct places {
@@ -27,7 +28,7 @@ typedef struct places {
     takt_pace *pace;
 } places;
 
-/* Single words, as often; buffers of such elements are aligned to them. */
+/* Copies single words, that often; buffers of such elements are aligned to them. */
 static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const int64_t *restrict at,
                        size_t count)
 {
@@ -35,7 +36,7 @@ static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const i
         y[j] = x[at[j]];
 }
 
-/* Rows of x at some places behind `from`, one after another; false: the task must end. */
+/* Copies rows of x at some positions after `from`; false: the task must end. */
 static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
     enum { WORD = 32 };
@@ -50,8 +51,8 @@ static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from,
     return !takt_pace_stops(p->pace, 4 * p->count);
 }
 
-/* By the outer part where it is enough: tasks that share an outer part write next to each other,
- * into the same cache lines. */
+/* Split by the outer part if it is large enough: tasks that share one write into the same cache
+ * lines. */
 static void run_gather(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;

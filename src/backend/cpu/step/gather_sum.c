@@ -1,6 +1,6 @@
 /* gather_sum.c - interpolation as one step: gathered elements are weighted and added at once.
  *
- * Indices of some places are read and checked once, and used for all rows of x that share them.
+ * A block of indices is read and checked once, and used for all rows of x that share them.
  */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
@@ -10,8 +10,8 @@
 
 enum { X, INDEX, WEIGHT, INSIDE };
 enum { AT_ONCE = 4096, MOST = 1024 }; /* indices in scratch memory; places of a block */
-/* Floats of x and of y that stay in the nearest caches, and planes at a time: what is known of
- * places is found once for all of them. */
+/* Floats of x and y that stay in the nearest caches, and planes at a time: positions are computed
+ * once for all of them. */
 enum { NEAR_X = 1 << 14, NEAR_Y = 1 << 13, MOST_PLANES = 32 };
 
 typedef struct facts {
@@ -55,7 +55,7 @@ static void read_places(const facts *f, takt_index_reader *r, size_t first, size
     }
 }
 
-/* What a block of places needs: indices, masks, weights. */
+/* Scratch for a block of positions: indices, masks, weights. */
 static void begin_block(const facts *f, const takt_step *s, const takt_task *t,
                         takt_index_reader *r, size_t block, takt_gather_sum_f32 *g)
 {

@@ -1,4 +1,5 @@
-/* gemm.c - products of f32 matrices, with what follows done on the hot tile; f16 and bf16 in f32.
+/* gemm.c - products of f32 matrices, with the epilogue applied to the hot tile; f16 and bf16 in
+ * f32.
  */
 #include "backend/cpu/epilogue.h"
 #include "backend/cpu/matrix.h"

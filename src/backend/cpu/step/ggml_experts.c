@@ -61,7 +61,7 @@ static void round_strip(const facts *f, const takt_step *s, const takt_task *t, 
         const size_t pair = order[p->first + i];
         const size_t row = f->is_shared ? pair / f->choices : pair;
         r.a = (const float *)takt_view_data(t, &s->in[0]) + row * f->k;
-        r.first = i; /* rows lie anywhere: each is given alone, with a stride of 0 */
+        r.first = i; /* rows may be anywhere: each is passed by itself, with a stride of 0 */
         r.end = i + 1;
         f->info->round(&r);
     }

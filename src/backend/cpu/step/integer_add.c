@@ -4,7 +4,7 @@
 #include "backend/cpu/pace.h"
 #include "kernel/sum_i8/sum_i8.h"
 
-enum { BITS = 20, PIECE = TAKT_PACE / 4 }; /* an element takes as long as several that are moved */
+enum { BITS = 20, PIECE = TAKT_PACE / 4 }; /* an element takes as long as moving several */
 
 typedef struct facts {
     size_t count;

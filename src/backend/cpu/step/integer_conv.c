@@ -65,7 +65,7 @@ static inline uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n, cons
     return to + n;
 }
 
-/* Taps of the last axis, which follow each other in memory if there is one group and no dilation:
+/* Taps of the last axis, which are contiguous in memory if there is one group and no dilation: all
  * those inside the image at once. `row`: the row of x they read; NULL: in the padding. */
 static uint8_t *run_of_taps(const takt_conv_shape *s, const uint8_t *row, size_t column, int zero,
                             uint8_t *to, const uint8_t *end)

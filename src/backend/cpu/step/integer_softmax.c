@@ -47,7 +47,7 @@ static int32_t reciprocal(int32_t a)
     return x > 1073741823 ? INT32_MAX : wrapped(INT64_C(2) * x);
 }
 
-/* What all elements of a row are scaled by. */
+/* The common factor of all elements of a row. */
 typedef struct scale {
     int32_t by;
     int64_t half, shift; /* of the divisor 2^shift: half of it */
@@ -111,7 +111,7 @@ static void scaled(const facts *f, const uint8_t *x, part o, const int32_t *tabl
 
 static part next(part o, size_t n)
 {
-    enum { PIECE = TAKT_PACE / 4 }; /* an element takes as long as several that are moved */
+    enum { PIECE = TAKT_PACE / 4 }; /* an element takes as long as moving several */
     return (part){o.end, n - o.end < PIECE ? n : o.end + PIECE};
 }
 

@@ -1,5 +1,5 @@
-/* look_up.c - entries of tables: bytes by bytes on the kernel that requantize uses, others one
- * after the other. */
+/* look_up.c - table lookup: byte tables with the kernel that requantize uses, others element by
+ * element. */
 #include "backend/cpu/flat.h"
 #include "backend/cpu/pace.h"
 #include "kernel/affine_f32/affine_f32.h"

@@ -7,10 +7,10 @@
 #include "backend/cpu/element.h"
 #include "base/ctx.h"
 
-/* What the body sees of the loop itself, in scratch. */
+/* The loop's own values for the body, in scratch. */
 typedef struct counter {
     int64_t number;
-    unsigned char condition[2]; /* of this iteration, and what the body returns for the next */
+    unsigned char condition[2]; /* of this iteration, and the body's results for the next */
 } counter;
 
 typedef struct facts {

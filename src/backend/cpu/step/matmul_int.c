@@ -15,7 +15,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return takt_dtype_is_int(takt_type_of(g, node)->dtype) ? NULL : "";
 }
 
-enum { TILE = 64 }; /* columns whose sums are kept at once */
+enum { TILE = 64 }; /* columns whose sums are computed at once */
 
 /* A row of the result: S is a type at least as wide as the elements, so the low bits are exact. */
 #define ROW(T, S)                                                                                  \

@@ -108,7 +108,7 @@ static takt_status pack_bias(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-/* What is not constant is packed in every run. */
+/* Operands that are not constant are packed in every run. */
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;

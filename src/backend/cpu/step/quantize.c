@@ -114,8 +114,8 @@ typedef struct job {
     const void *scales, *zeros; /* zeros: or NULL */
 } job;
 
-/* Elements [at, at + n) with scale number `which`. Those of less than a byte go through a tile,
- * since a run of one scale may begin inside one. */
+/* Elements [at, at + n) with scale number `which`. Sub-byte elements go through a tile, since the
+ * elements of one scale may begin inside a byte. */
 static void piece(const job *j, size_t at, size_t n, size_t which)
 {
     const facts *f = j->f;

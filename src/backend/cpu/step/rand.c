@@ -1,4 +1,4 @@
-/* rand.c - random numbers by position: Philox words, and what is made of them.
+/* rand.c - random numbers by position: Philox words, and the distributions made from them.
  *
  * Normal numbers use the element-wise kernels' own logarithm, sine and cosine in double, so their
  * bits do not depend on the C library.
@@ -35,9 +35,9 @@ static void uniform(takt_dtype dtype, const uint32_t *words, double *to, size_t 
         to[i] = (double)(words[i] >> (32 - keep)) * unit;
 }
 
-/* Box and Muller on the pairs of words (2j, 2j + 1): `first` is even. An angle is some quarters of
- * a turn and at most an eighth more or less: taken apart in integers, so that sine and cosine are
- * exact to the last digits also where they are small. */
+/* Box and Muller on the pairs of words (2j, 2j + 1): `first` is even. An angle is a number of
+ * quarter circles plus or minus at most an eighth: it is split in integers, so that sine and cosine
+ * are accurate even where they are small. */
 static void normal(const facts *f, const uint32_t *words, double *to, size_t n)
 {
     double radius[TILE / 2], angle[TILE / 2], cosine[TILE / 2], sine[TILE / 2];

@@ -15,7 +15,8 @@ typedef struct facts {
     takt_reduce_fn *run;
     takt_convert_fn *convert;
     takt_reduce_op op;
-    takt_dtype from, compute, to; /* compute: what the kernel reads; to: the result's type */
+    takt_dtype from, compute, to; /* compute: the type that the kernel reads; to: the result's
+                                   * type */
     bool is_arg;
     size_t outer, inner; /* results = outer * inner: x is [outer, n, inner] if is_plain */
     size_t n, count;
@@ -201,9 +202,9 @@ static takt_reduce_long long_of(const facts *f)
                               .inner = f->inner};
 }
 
-/* Few rows of many chunks: shared by chunks, and read as several streams. Columns of more than one
- * chunk, as those of batch statistics and biases: even one thread then finds in its cache what it
- * reads a few columns at a time. */
+/* Few rows of many chunks: divided by chunks, and read as several streams. Columns of more than one
+ * chunk, as in batch statistics and biases: even with one thread, reading a few columns at a time
+ * then hits the cache. */
 static bool is_long(const facts *f)
 {
     enum { ROWS = 64, CHUNKS = 4 };
@@ -303,7 +304,7 @@ static void set_scratch(takt_step *s, const facts *f)
     }
 }
 
-/* All columns of a chunk, as far as there are chunks for all threads. */
+/* All columns of a chunk, if there are chunks for all threads. */
 static size_t grain_of(const takt_planner *p, const takt_reduce_long *l)
 {
     enum { ROWS = 4, EACH = 4 };

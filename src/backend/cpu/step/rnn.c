@@ -41,7 +41,7 @@ static void pack_state(const takt_step *s, const takt_task *t)
 
 enum { FORMAT = 80 };
 
-/* R packed is asked for by what its form depends on. */
+/* Packed R is looked up by everything that its form depends on. */
 static void write_format(const takt_rnn_facts *f, char format[static FORMAT])
 {
     const takt_rnn_match *m = &f->m;
@@ -60,7 +60,7 @@ static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
     takt_rnn_facts *kept = takt_planner_get(p, sizeof *kept);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
-    *kept = *f; /* as they are for this form, whatever sizes the step is given later */
+    *kept = *f; /* fixed for this form, whatever sizes the step gets later */
     const takt_packer how = {.format = format,
                              .bytes = f->packed_count * f->wide,
                              .run = pack_state,
@@ -207,8 +207,8 @@ static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
     return TAKT_OK;
 }
 
-/* Rows have nothing to do with each other; but few of them would read all of R each, where parts of
- * the units read only their own. That costs a meeting after every iteration. */
+/* Rows are independent; but with few of them each would read all of R, while a part of the units
+ * reads only its own. That costs a barrier after every iteration. */
 static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 {
     enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as this many operations */

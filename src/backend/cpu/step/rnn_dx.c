@@ -15,7 +15,7 @@
 
 enum { ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
 
-/* Where a tensor of [iterations, rows] lies; elements. */
+/* The position of a tensor of [iterations, rows], in elements. */
 typedef struct lane {
     size_t iteration, row;
 } lane;
@@ -39,7 +39,7 @@ static int axis_of(const takt_node *n, const char *name, size_t i)
     return (int)(axis < 0 ? axis + 3 : axis);
 }
 
-/* Units lie side by side in all sequences. */
+/* Units are contiguous in all sequences. */
 static bool find(const takt_node *n, takt_rnn_dx_match *m)
 {
     bool good = takt_rnn_dx_find(n, m);

@@ -113,7 +113,7 @@ static void run_bits(const takt_step *s, const takt_task *t)
 
 /* ---- the gradient in f32 ---- */
 
-/* Floats of one right side as the kernel expects it. */
+/* Floats of one right-hand side in the kernel's layout. */
 static size_t right_floats(const facts *f)
 {
     const size_t blocks = (f->z.n + TAKT_SEMIRING_BLOCK - 1) / TAKT_SEMIRING_BLOCK;

@@ -1,4 +1,4 @@
-/* sort.c - sort and top_k: one line along the axis after another, in scratch. */
+/* sort.c - sort and top_k: sorts each line along the axis in scratch. */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/order.h"

@@ -8,7 +8,8 @@
 #include "backend/cpu/index.h"
 #include "backend/cpu/pace.h"
 
-/* What an update of state overwrote: the starts, then the old elements at `kept_at` bytes. */
+/* The values that an update of state overwrote: the starts, then the old elements at `kept_at`
+ * bytes. */
 typedef struct old_part {
     bool is_changed;
     size_t start[];
@@ -19,7 +20,7 @@ typedef struct facts {
     size_t part;   /* elements of u along the axis */
     size_t starts; /* 1, or one for each element of the first dimension */
     int bits;
-    size_t kept; /* index into step->out of what undoing needs */
+    size_t kept; /* index into step->out of the values that undoing needs */
     size_t kept_at;
     bool has_undo;
 } facts;
@@ -34,7 +35,7 @@ static size_t place(const facts *f, size_t o, size_t start)
     return (o * f->x.size + start) * f->x.inner;
 }
 
-/* Runs of elements that have start `i`: [first, end) of the outer ones. */
+/* Elements that have start `i`: [first, end) of the outer ones. */
 static void range_of(const facts *f, size_t i, size_t *first, size_t *end)
 {
     const size_t each = f->starts > 0 ? f->x.outer / f->starts : 0;

@@ -83,7 +83,7 @@ static size_t threads_of(const takt_planner *p)
     return (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
 }
 
-/* By tiles and by channels; each task transforms the inputs of its tiles for itself. */
+/* Divided by tiles and by channels; each task transforms the inputs of its own tiles. */
 static void cut_tasks(takt_planner *p, takt_winograd_conv *f, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;

@@ -282,7 +282,7 @@ static bool is_better(const choice *h, const way *a, const way *b)
     return a_fits ? a->cost < b->cost : a->bytes < b->bytes;
 }
 
-/* As few blocks as there can be, or twice, four times as many, ..., and both ways for each. */
+/* The fewest blocks possible, or twice, four times as many, ..., and both orders for each. */
 static way choose(const choice *h)
 {
     const takt_conv_shape *c = &h->f->shape;
@@ -301,8 +301,8 @@ static way choose(const choice *h)
     return best;
 }
 
-/* Where memory is limited, an eighth of it; for a smaller size of a range, what the largest has.
- * The step has its forms with channels last already. */
+/* If memory is limited, an eighth of it; for a smaller size of a range, the scratch of the largest.
+ * The step already has its forms with channels last. */
 static size_t most_scratch(const takt_planner *p)
 {
     const size_t memory = p->settings->memory_limit, arena = p->settings->activation_limit;

@@ -1,6 +1,6 @@
 /* nodes.c - trees as pairs of children side by side, level by level.
  *
- * What several branches lead to is copied, as long as copies are few; trees that share more, that
+ * A node with several parents is copied, as long as copies are few; trees that share more, that
  * are too large for a pair's bits, or that test for equality become wide nodes.
  */
 #include "backend/cpu/trees/nodes.h"

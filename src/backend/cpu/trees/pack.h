@@ -11,7 +11,7 @@
 #include "kernel/trees/trees.h"
 #include "op/util/trees.h"
 
-/* One after the other in a block of bytes; NULL where there is none. */
+/* In order in a block of bytes; NULL where there is none. */
 typedef struct takt_trees_packed {
     takt_trees_tree *tree; /* [trees] */
     uint64_t *pairs;       /* [nodes], or */
@@ -34,7 +34,7 @@ typedef struct takt_trees_form {
     double steps; /* most steps of a row */
 } takt_trees_form;
 
-/* Where everything lies in the block `at`. */
+/* The offsets of all parts in the block `at`. */
 takt_trees_packed takt_trees_place(const takt_trees_form *f, void *at);
 /* Packs valid tables into memory of `arena`. `*to` is NULL where trees do not end within t->depth
  * branches, or are too large. */

@@ -35,7 +35,7 @@ static bool value_before(const void *a, const void *b)
     return x->value < y->value;
 }
 
-/* The members of a set, ascending and each once; returns how many there are. */
+/* The members of a set, sorted and without duplicates; returns their number. */
 static size_t put_set(takt_trees_test *to, const takt_trees *t, size_t at, uint64_t source,
                       const void **spare)
 {

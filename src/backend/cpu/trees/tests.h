@@ -18,13 +18,13 @@ typedef struct takt_trees_tests {
     takt_trees_test *at;
     size_t *first;
     bool has_equal;   /* some branch tests for equality */
-    uint32_t *column; /* what each column is */
+    uint32_t *column; /* the kind of each column */
     uint32_t *value_start;
     double *value;                   /* see takt_trees_packed */
     size_t columns, values, longest; /* tests of a branch */
 } takt_trees_tests;
 
-/* True if a branch goes to its false child when the test holds. */
+/* True if the branch taken when the test holds is the false child. */
 static inline bool takt_trees_swaps(const takt_trees *t, size_t branch)
 {
     const int64_t mode = t->branch[branch][1];

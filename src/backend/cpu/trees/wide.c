@@ -1,4 +1,4 @@
-/* wide.c - any trees: a node for each test and each leaf, shared as the tables share them. */
+/* wide.c - arbitrary trees: a node for each test and each leaf, shared as in the tables. */
 #include "backend/cpu/trees/nodes.h"
 
 enum { LEVELS = 64 }; /* more than a search in a set needs */
