@@ -25,7 +25,7 @@ TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_
 /* A whole file in memory, at most limits.file_bytes; free it with takt_mem_put. */
 TAKT_INNER TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
                                                     size_t *length);
-/* Replaces `path` by these bytes, or leaves the old file as it was. */
+/* Replaces `path` by these bytes, or leaves the old file unchanged. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
 /* Same for what only the owner may read: texts of users. */

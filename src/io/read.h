@@ -1,4 +1,4 @@
-/* read.h - bytes to graph. The format is found out from the contents, never from the name. */
+/* read.h - bytes to graph. The format is detected from the contents, never from the name. */
 #ifndef TAKT_IO_READ_H
 #define TAKT_IO_READ_H
 
@@ -13,7 +13,7 @@ typedef struct takt_fixed {
     takt_tensor tensor; /* borrowed; dtype TAKT_DTYPE_COUNT: any, the shape alone is known */
 } takt_fixed;
 
-/* Nodes of a model in another format that Takt cannot take over. */
+/* Nodes of a model in another format that Takt cannot import. */
 typedef struct takt_refusal {
     const char *node, *type, *domain, *reason, *hint;
     int opset;
@@ -23,7 +23,7 @@ typedef struct takt_refusal {
 typedef struct takt_refusals {
     takt_arena *arena;
     takt_refusal *first, *last;
-    size_t count, node_count; /* refused, and looked at */
+    size_t count, node_count; /* refused, and examined */
 } takt_refusals;
 
 /* One file being read. */
@@ -64,7 +64,7 @@ TAKT_MUST_USE takt_status takt_read_graph(const takt_source *source, takt_graph 
 
 /* The parts of the file that its reader needs in memory. */
 TAKT_MUST_USE takt_status takt_read_skimmed(takt_skim *s);
-/* Bytes of the source, wherever they are. */
+/* Reads bytes of the source, wherever it is. */
 TAKT_MUST_USE takt_status takt_source_copy(const takt_source *source, const uint8_t *from, void *to,
                                            size_t count);
 

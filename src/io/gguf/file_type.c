@@ -1,4 +1,4 @@
-/* file_type.c - general.file_type: llama.cpp's number of what a file's matrices are written in. */
+/* file_type.c - general.file_type: llama.cpp's number for the type of a file's matrices. */
 #include <string.h>
 
 #include "io/gguf/gguf_write.h"

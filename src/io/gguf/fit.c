@@ -215,7 +215,7 @@ float takt_fit_from(const takt_fit *f, const takt_fit_steps *steps, float *least
 static float inverse_of(const takt_fit *f, float most)
 {
     float best = INFINITY, found = 0;
-    for (int k = 0; k < 9; k++) { /* the middle first: others must beat it */
+    for (int k = 0; k < 9; k++) { /* the middle first: others must improve on it */
         const int step = k == 0 ? 0 : k <= 4 ? k - 5 : k - 4;
         const float inverse =
             step == 0 ? (float)f->most / most : (0.1F * (float)step + (float)f->most) / most;

@@ -24,7 +24,7 @@ typedef struct takt_fit {
 int takt_fit_nearest(float x);
 /* x = scale * (level - most): nineteen scales are tried. `weight` may be NULL: x squared. */
 float takt_fit_around(const takt_fit *f);
-/* Same, but changes one level after another, with weights of x squared. */
+/* The same, but changes one level at a time, weighted by x squared. */
 float takt_fit_descend(const takt_fit *f);
 /* The scales that takt_fit_from tries: levels from most + first on, `count` steps of `step`. */
 typedef struct takt_fit_steps {

@@ -49,7 +49,7 @@ static bool is_over(const reader *r)
     return r->c.failed || r->g->is_cut;
 }
 
-/* Bytes of the file after the cursor, read or not. */
+/* Bytes of the file after the cursor, whether read or not. */
 static size_t left(const reader *r)
 {
     return r->length - (r->c.failed ? r->length : r->c.pos);

@@ -1,4 +1,5 @@
-/* gguf_types.c - the element types of GGUF's tensors. What blocks hold is said by ggml_f32. */
+/* gguf_types.c - the element types of GGUF's tensors. The contents of blocks are described in
+ * ggml_f32. */
 #include "io/gguf/gguf.h"
 
 #define BLOCKS TAKT_DTYPE_COUNT

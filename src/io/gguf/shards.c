@@ -9,7 +9,7 @@
 
 enum { ENDING = 20 }; /* "-00001-of-00003.gguf" */
 
-/* What a part's metadata says about the split. */
+/* The split information in a part's metadata. */
 typedef struct place {
     int64_t number, count, tensors; /* -1: not given */
 } place;
@@ -43,7 +43,7 @@ const char *takt_gguf_shard_name(takt_arena *arena, const char *first, size_t i,
     return takt_arena_format(arena, "%.*s-%05zu-of-%05zu.gguf", (int)stem, first, i + 1, count);
 }
 
-/* The file must be the first part, named so that the other parts can be found. */
+/* The file must be the first part, and its name must show how to find the others. */
 static takt_status check_first(takt_arena *arena, const takt_source *source, const takt_gguf *g,
                                const place *p)
 {

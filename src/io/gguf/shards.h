@@ -21,7 +21,7 @@ typedef struct takt_gguf_shards {
 } takt_gguf_shards;
 
 /* Opens the other parts of the model whose first part is `source` with the header `g`, and adds
- * their tensors to it. A model in one file has none. Needs a close in any case. */
+ * their tensors to it. A model in one file has none. Must be closed in any case. */
 TAKT_MUST_USE takt_status takt_gguf_shards_open(takt_gguf_shards *s, takt_arena *arena,
                                                 const takt_source *source, takt_gguf *g);
 void takt_gguf_shards_close(takt_gguf_shards *s);

@@ -1,4 +1,4 @@
-/* fetch.c - reorders the elements of a tensor as GGUF files have them. */
+/* fetch.c - reorders the elements of a tensor into GGUF's order. */
 #include <math.h>
 #include <string.h>
 

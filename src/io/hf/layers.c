@@ -11,7 +11,7 @@ static bool is_full(const takt_json *v)
 }
 
 /* "#: full N [KEY]": every Nth layer has full attention, the others have a window. 0: there is no
- * such line, and all layers are alike. */
+ * such line, and all layers are equal. */
 static int64_t period_of(const takt_hf *h)
 {
     takt_hf_lines lines = takt_hf_lines_of(h->architecture);

@@ -16,7 +16,7 @@ typedef struct entry {
     const takt_gguf_tensor *t;
     const takt_gguf_type *type;
     takt_hf_move move;
-    int64_t heads, expert; /* expert -1: all of it */
+    int64_t heads, expert; /* expert -1: the whole tensor */
     int rank;
     int64_t dims[4];
     size_t count, bytes;

@@ -55,7 +55,7 @@ static takt_status fail(const archive *a, size_t offset, const char *what)
 
 /* ---- reading ---- */
 
-/* Makes up to `count` bytes at `at` present, as many as the file has. */
+/* Reads up to `count` bytes at `at`, as many as the file has. */
 static takt_status fetch(const archive *a, size_t at, size_t count)
 {
     const size_t first = at < a->length ? at : a->length, left = a->length - first;

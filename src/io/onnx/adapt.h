@@ -67,7 +67,7 @@ static inline takt_status takt_onnx_done(takt_call *c, takt_id id)
 }
 /* Refuses the node: "Resize, opset 11: reason". */
 takt_status takt_onnx_refuse(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
-/* Same for a dimension without a number; the hint says so. */
+/* The same for a dimension without a number; mentioned in the hint. */
 takt_status takt_onnx_refuse_size(takt_call *c, const char *format, ...) TAKT_PRINTF(2, 3);
 
 /* ---- building ---- */
@@ -86,7 +86,7 @@ takt_id takt_onnx_cast(takt_call *c, takt_id x, takt_dtype dtype);
 takt_id takt_onnx_squeeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_unsqueeze(takt_call *c, takt_id x, int64_t axis);
 takt_id takt_onnx_gather(takt_call *c, takt_id x, takt_id index, int64_t axis);
-/* The size of an axis as a scalar: a constant, or found when its name gets a number. */
+/* The size of an axis as a scalar: a constant, or known once its name has a number. */
 takt_id takt_onnx_size(takt_call *c, takt_id x, int axis);
 /* Reshapes to known sizes. */
 takt_id takt_onnx_shape(takt_call *c, takt_id x, const int64_t *dims, size_t rank);

@@ -2,7 +2,7 @@
  * written as an ONNX graph and read like one of the file. */
 #include "io/onnx/control.h"
 
-/* Names of the graph below; those of its node's inputs are of the graph around it. */
+/* Names of the inner graph; those of its node's inputs belong to the graph around it. */
 #define NAME(word) takt_span_of("takt.by_axis." word)
 
 static takt_span counted(takt_call *c, const char *word, int64_t number)
@@ -117,7 +117,7 @@ static takt_status add_if(takt_call *c, takt_pb_graph *g, int64_t axis, takt_pb_
     return c->status;
 }
 
-/* One If inside the other: only the axis that is taken is computed. */
+/* Nested Ifs: only the selected axis is computed. */
 static takt_status add_nested(takt_call *c, takt_pb_graph *g, size_t input, const int64_t *axes,
                               size_t left)
 {
@@ -127,8 +127,8 @@ static takt_status add_nested(takt_call *c, takt_pb_graph *g, size_t input, cons
     return add_if(c, g, axes[0], taken(c, input, axes[0]), no);
 }
 
-/* One If after the other, which gives its own result or passes on the previous one. Sizes that
- * differ cannot be found inside of a branch. */
+/* A chain of Ifs, each of which returns its own result or the previous one. Sizes that differ
+ * cannot be found inside a branch. */
 static takt_status add_chain(takt_call *c, takt_pb_graph *g, size_t input, const int64_t *axes,
                              size_t count)
 {

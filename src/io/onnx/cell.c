@@ -137,7 +137,7 @@ static takt_id peek(takt_graph *g, const takt_cell *cell, const takt_cell_in *in
 }
 
 /* Gates in the order input, output, forget, cell. The standard clips the input of every activation,
- * including the cell state before h; onnxruntime does not clip that one. */
+ * including the cell state before h; onnxruntime does not clip the latter. */
 static takt_cell_out lstm(takt_graph *g, const takt_cell *cell, const takt_cell_in *in)
 {
     const takt_bytes_matrix bytes = {in->r, in->r_scale, in->r_zero};

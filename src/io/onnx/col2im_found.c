@@ -3,7 +3,7 @@
 #include "io/onnx/lengths.h"
 #include "io/onnx/spatial.h"
 
-/* Scalars of i64 per axis: sizes of the picture, of a window, and how many windows there are. */
+/* i64 scalars per axis: size of the image, size of a window, number of windows. */
 typedef struct work {
     takt_call *c;
     takt_graph *g;

@@ -1,10 +1,10 @@
-/* control.h - subgraphs of ONNX nodes: inlined, or in rooms of their own. */
+/* control.h - subgraphs of ONNX nodes: inlined, or in separate rooms. */
 #ifndef TAKT_IO_ONNX_CONTROL_H
 #define TAKT_IO_ONNX_CONTROL_H
 
 #include "io/onnx/adapt.h"
 
-/* The nodes of `graph` into the room of the call: `inputs` stand for its inputs, `outputs` (room
+/* Imports the nodes of `graph` into the room of the call: `inputs` are its inputs, `outputs` (room
  * for graph->output_count) receives its results. */
 TAKT_MUST_USE takt_status takt_subgraph_inline(takt_call *c, const takt_pb_graph *graph,
                                                const takt_onnx_value *inputs, size_t input_count,
@@ -22,7 +22,7 @@ typedef struct takt_subgraph {
 typedef struct takt_captures {
     takt_id *ids; /* of the call's room */
     size_t count, capacity;
-    bool may_find; /* values may decide sizes inside of what captures them */
+    bool may_find; /* values may decide sizes inside a subgraph that captures them */
 } takt_captures;
 /* Adds what `graph` uses from outside. */
 TAKT_MUST_USE takt_status takt_subgraph_captures(takt_call *c, const takt_pb_graph *graph,
@@ -68,12 +68,12 @@ takt_id takt_grown_begin(takt_call *c, const takt_grown_one *one, takt_id value,
 takt_id takt_grown_end(takt_call *c, const takt_grown_one *one, takt_id room, takt_id rows);
 
 /* counted.c: how often a Loop without a trip count runs, if its condition is that a counter is
- * below a limit: an i64 of the graph around it; TAKT_NONE: that cannot be said. `first`: of the
- * carried values. */
+ * below a limit: an i64 of the graph around it; TAKT_NONE: unknown. `first`: the first carried
+ * value. */
 takt_id takt_onnx_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
                              size_t carried, const takt_captures *captures);
-/* At most how often a Loop runs whose condition no longer holds once a counter has reached a
- * number; -1: that cannot be said. */
+/* The maximum number of iterations of a Loop that stops when a counter reaches a number; -1:
+ * unknown. */
 int64_t takt_onnx_most_iterations(takt_call *c, const takt_graph *body, const takt_id *first,
                                   size_t carried, const takt_captures *captures);
 /* found.c: whether `t` has a size that values decide in `g`. */
@@ -83,8 +83,8 @@ takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const tak
 /* The first elements of `x` as a value of these sizes; names are not unified. */
 takt_id takt_onnx_as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank);
 
-/* by_axis.c: reads the node for each of `count` axes, at least two, of which the run takes the one
- * that input `input`, a scalar, says. Other axes of input 0 fail the run. */
+/* by_axis.c: imports the node for each of `count` axes, at least two; the run selects one by the
+ * scalar input `input`. Other axes of input 0 fail the run. */
 TAKT_MUST_USE takt_status takt_onnx_by_axis(takt_call *c, size_t input, const int64_t *axes,
                                             size_t count, bool sizes_differ);
 /* unfold.c: the failures so far, saved before an attempt that may fail. */
@@ -104,11 +104,11 @@ bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status statu
 void takt_onnx_untry(takt_call *c, const takt_onnx_attempt *a);
 /* sink.c: whether the nodes behind this one, `count` with it, may move into its branches. */
 bool takt_onnx_may_sink(const takt_scope *scope, const takt_pb_node *node, size_t count);
-/* Reads these nodes, those that depend on the first one as part of its branches. */
+/* Imports these nodes; those that depend on the first one become part of its branches. */
 TAKT_MUST_USE takt_status takt_onnx_sink(takt_scope *scope, const takt_pb_node *nodes,
                                          size_t count);
-/* gated.c: `branch` are the branches of `from`, planned for themselves so far. `*is_done`: both are
- * part of this graph instead, because then other sizes cost little. */
+/* gated.c: `branch` are the branches of `from`, which are separate plans so far. `*is_done`: both
+ * have become part of this graph, which makes a change of sizes cheap. */
 TAKT_MUST_USE takt_status takt_onnx_gate_if(takt_call *c, takt_id condition,
                                             const takt_pb_graph *const from[2],
                                             const takt_graph *const branch[2], bool *is_done);

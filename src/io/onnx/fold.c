@@ -6,7 +6,7 @@
 #include "io/onnx/import.h"
 #include "ir/leaves.h"
 
-/* Larger values are weights or data; no shape depends on all of one. */
+/* Larger values are weights or data; shapes do not depend on all their elements. */
 enum { BIG = 1 << 22, TABLE = 4 };
 
 static takt_status make_room(takt_room *room)
@@ -47,7 +47,7 @@ static takt_status know_tensor(takt_room *room, takt_fact *f, const takt_tensor 
     return TAKT_OK;
 }
 
-/* A list without elements has one value: the axes of a reduction over none of them. */
+/* An empty list is a known value: the axes of a reduction over no axis. */
 static takt_status know_empty(takt_room *room, const takt_type *type, takt_fact *f)
 {
     if (type->rank != 1 || type->dim[0] != 0)

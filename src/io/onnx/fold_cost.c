@@ -47,7 +47,7 @@ static double children_cost(const takt_node *n)
     return cost;
 }
 
-/* Number of times a node runs its subgraphs, as far as its types tell. */
+/* Number of times a node runs its subgraphs, if its types show it. */
 static double iterations(const takt_graph *g, const takt_node *n)
 {
     double most = 1;

@@ -37,7 +37,7 @@ typedef struct takt_forest {
     double *split;
     uint8_t *mode;
     bool *tracks;         /* NaN takes the true branch */
-    takt_numbers members; /* of all branches of mode MEMBER one after the other, NaN after each */
+    takt_numbers members; /* of all branches of mode MEMBER, in order, with a NaN after each */
     int64_t *root;        /* of each tree, a place */
     int64_t *tree;        /* of each leaf; a leaf that is not reached: -1 */
     takt_forest_weight *weights;

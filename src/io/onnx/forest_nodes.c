@@ -67,7 +67,7 @@ static takt_status read_modes(list *o)
     return TAKT_OK;
 }
 
-/* Where (tree, node) is, or belongs, in the table. */
+/* The position of (tree, node) in the table, or where it belongs. */
 static size_t slot(const list *o, int64_t tree, int64_t node)
 {
     size_t at = (size_t)takt_hash_word(takt_hash_word(0, (uint64_t)tree), (uint64_t)node) &

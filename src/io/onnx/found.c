@@ -1,4 +1,5 @@
-/* found.c - sizes that values decide inside a body, and what must not be of such a size. */
+/* found.c - sizes inside a body that depend on values, and values that must not have such a
+ * size. */
 #include <string.h>
 
 #include "io/onnx/control.h"

@@ -13,7 +13,7 @@
 #include "io/onnx/lengths.h"
 #include "io/onnx/split.h"
 
-enum { FEWEST = 16 /* nodes that are worth it */, MOST = 256 /* captured names */, PAIRS = 6 };
+enum { FEWEST = 16 /* nodes that pay off */, MOST = 256 /* captured names */, PAIRS = 6 };
 
 typedef struct gated {
     takt_call *c;
@@ -21,11 +21,11 @@ typedef struct gated {
     size_t count;
     takt_dim batch; /* what all of them begin with, a name */
     bool has_batch, is_bad;
-    bool is_first;                       /* only the batch is looked for */
+    bool is_first;                       /* only the batch dimension is considered */
     takt_dim gate[2];                    /* of either branch */
-    takt_dim pair[PAIRS][2], now[PAIRS]; /* sizes that differ, and which it is */
+    takt_dim pair[PAIRS][2], now[PAIRS]; /* sizes that differ, and the resulting one */
     size_t pair_count;
-    int64_t *sizes; /* of names, to put in */
+    int64_t *sizes; /* of names, to be substituted */
     size_t size_count;
 } gated;
 
@@ -141,7 +141,7 @@ static takt_status larger(gated *a, const takt_dim may[2], const takt_dim pair[2
     return takt_dim_make(dims, TAKT_DIM_MAX, x, y, top);
 }
 
-/* Whether the list has the same size again, of another input. */
+/* Whether the list has the same size again, for another input. */
 static bool is_again(const takt_onnx_split *s)
 {
     for (const takt_onnx_split *p = s->next; p != NULL; p = p->next)
@@ -171,7 +171,7 @@ static takt_status compare(const gated *a, takt_id condition, const takt_pb_grap
     return c->status != TAKT_OK ? c->status : c->g->status;
 }
 
-/* One step of the run finds out all of them. */
+/* One step of the run determines all of them. */
 static takt_status find_sizes(gated *a, takt_id condition, const takt_pb_graph *const from[2])
 {
     takt_call *c = a->c;

@@ -114,7 +114,7 @@ static bool is_of_grown(takt_call *c, const takt_graph *g, const takt_grown *gro
            takt_dim_substitute(g->dims, is, sizes, count, &with) != TAKT_OK || is != with;
 }
 
-/* Whether the body gave `one` the size of something that does not grow with it. */
+/* Whether the body made `one` as large as a value that does not grow with it. */
 static bool is_bound(const takt_graph *g, const takt_grown *grown, const takt_grown_one *one)
 {
     takt_dim is;
@@ -126,7 +126,7 @@ static bool is_bound(const takt_graph *g, const takt_grown *grown, const takt_gr
     return !is_own;
 }
 
-/* Whether a value that does not grow itself is as long as a growing one. */
+/* Whether a value that does not grow has the length of a growing one. */
 static bool is_as_long(takt_call *c, const takt_graph *g, const takt_grown *grown, takt_id id)
 {
     const takt_type *t = takt_type_of(g, id);

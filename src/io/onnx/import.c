@@ -166,7 +166,7 @@ static void bound_inlining(takt_import *im)
         im->budget = ALWAYS + TIMES * written;
 }
 
-/* A dimension that got its size late may not fit what was inferred from its name before. */
+/* A dimension whose size became known late may contradict what was inferred from its name. */
 static takt_status check_sizes(takt_import *im)
 {
     const takt_status status = takt_graph_verify(im->main->g);
@@ -248,7 +248,8 @@ static void set_budgets(takt_import *im)
     im->fold_elements = (1 << 16) + 2 * (double)length;
 }
 
-/* With names of sizes that were found to be others (`known`, or NULL); those that are found. */
+/* With the dimension names that turned out to differ (`known`, or NULL); returns those found in
+ * this pass. */
 static takt_status read_with(const takt_source *given, const takt_onnx_aliases *known,
                              takt_onnx_aliases *found, takt_graph **graph)
 {
@@ -283,7 +284,7 @@ static takt_status read_with(const takt_source *given, const takt_onnx_aliases *
 }
 
 /* Whether an error can come from the new names of dimensions: then the first reading is kept. Other
- * errors are about memory, or weight files that are gone so far. */
+ * errors concern memory, or weight files that have disappeared. */
 static bool is_of_names(takt_status status)
 {
     return status == TAKT_ERR_SHAPE || status == TAKT_ERR_UNSUPPORTED || status == TAKT_ERR_LIMIT;
@@ -303,7 +304,7 @@ static takt_status read(const takt_source *given, takt_graph **graph)
     takt_error before;
     takt_error_copy(given->ctx, &before);
     const takt_status status = read_with(&again, &found, &none, &better);
-    if (is_of_names(status)) { /* as it was read first, it can be used */
+    if (is_of_names(status)) { /* the first reading of it is usable */
         takt_error_put_back(given->ctx, &before);
         return TAKT_OK;
     }

@@ -20,7 +20,7 @@ typedef struct takt_scope takt_scope;
 typedef struct takt_onnx_joint takt_onnx_joint; /* meet.h */
 typedef struct takt_onnx_split takt_onnx_split; /* split.h */
 
-/* A number or a dimension; or, where a list of settings counts from the end, minus one. */
+/* A number or a dimension; or -1, in lists whose entries count from the end. */
 typedef struct takt_sym {
     bool is_dim;
     bool is_minus; /* then is_dim as well */
@@ -35,7 +35,7 @@ typedef struct takt_syms {
 
 typedef enum takt_fact_state { TAKT_FACT_NEW, TAKT_FACT_UNKNOWN, TAKT_FACT_READY } takt_fact_state;
 
-/* What is known of a node's results before anything runs. */
+/* What is known about a node's results before a run. */
 typedef struct takt_fact {
     takt_fact_state state;
     takt_array *known; /* one per result, or NULL */
@@ -172,7 +172,7 @@ void takt_room_close(takt_room *room);
 
 /* ---- facts (fold.c) ---- */
 
-/* What is known of result `index` of the node: NULL if nothing. Borrowed until the room dies. */
+/* What is known about result `index` of the node: NULL if nothing. Borrowed until the room dies. */
 TAKT_MUST_USE takt_status takt_fold_known(takt_room *room, takt_id id, const takt_array **known);
 TAKT_MUST_USE takt_status takt_fold_syms(takt_room *room, takt_id id, takt_syms *syms);
 /* Notes that the model depends on the current value of node `id`; settle propagates that to
@@ -185,8 +185,8 @@ bool takt_fold_affords(takt_room *room, const takt_node *n);
 /* symbolic.c: the elements of a node from those of its inputs; at == NULL if unknown. */
 TAKT_MUST_USE takt_status takt_fold_symbolic(takt_room *room, takt_id id, takt_syms *out);
 
-/* symbolic_move.c: whether a node only moves elements, some in tables of several axes; and the
- * elements of what it makes, if those of its inputs are known. */
+/* symbolic_move.c: whether a node only moves elements, including tables of several axes; and the
+ * elements of its result, if those of its inputs are known. */
 bool takt_symbolic_moves(const takt_graph *g, const takt_node *n);
 TAKT_MUST_USE takt_status takt_symbolic_move(takt_room *room, const takt_node *n, takt_sym *out,
                                              size_t count, bool *is_done);
@@ -199,13 +199,13 @@ TAKT_MUST_USE takt_status takt_import_order(takt_import *im);
 TAKT_MUST_USE takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes,
                                             size_t count);
 TAKT_MUST_USE takt_status takt_import_initializers(takt_scope *scope, const takt_pb_graph *graph);
-/* input.c: what the caller knows of an input, NULL if nothing; the type of one. */
+/* input.c: what the caller knows about an input, NULL if nothing; and an input's type. */
 const takt_fixed *takt_import_fixed(const takt_import *im, takt_span name);
 TAKT_MUST_USE takt_status takt_import_type(takt_import *im, const takt_pb_value *v, takt_type *out);
 /* The size that the caller gave to a name, or -1. */
 int64_t takt_import_size(const takt_import *im, takt_span name);
 /* items.c: inputs that are sequences become their items, and optionals that hold nothing become
- * NOTHING. `*tensor`: the type of what is left to be added, NULL if that is nothing. */
+ * NOTHING. `*tensor`: the type of the input that remains to be added, NULL if none does. */
 TAKT_MUST_USE takt_status takt_import_items(takt_scope *s, const takt_pb_value *in,
                                             takt_onnx_value *v, const takt_pb_type **tensor);
 /* Labels of inputs that the graph does not contradict are taken at their word. */

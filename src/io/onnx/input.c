@@ -70,7 +70,7 @@ takt_status takt_import_needs(takt_import *im, takt_dim size, takt_dim least)
     return TAKT_OK;
 }
 
-/* Whether `a` is at least `b`, as far as some sizes show: all the same, and one larger. */
+/* Whether `a` is at least `b`, judged by some sizes: all equal, and one larger. */
 static takt_status covers(takt_import *im, takt_dim a, takt_dim b, bool *does)
 {
     takt_dims *dims = im->main->g->dims;
@@ -149,8 +149,8 @@ static takt_status dim_of(takt_import *im, const takt_pb_value *v, size_t index,
     return takt_onnx_dim(im->ctx, im->main->g->dims, name, out);
 }
 
-/* Exporters write the batch size of their sample, and scalars for inputs of any shape: the
- * operators decide whether another shape fits. */
+/* Exporters write the batch size of their sample, and scalars for inputs of any shape: so whether
+ * another shape fits is left to the operators. */
 static bool gives_way(const takt_import *im, const takt_pb_value *v, int axis, int64_t given)
 {
     if (axis != 0 || v->type->tensor->shape->dims[0].value != 1)

@@ -27,7 +27,7 @@ static takt_status given(takt_import *im, takt_span name, int64_t *count)
     return TAKT_OK;
 }
 
-/* The type without names of dimensions: items have lengths of their own. */
+/* The type without names of dimensions: items have different lengths. */
 static takt_status without_names(takt_import *im, const takt_pb_type *type, takt_pb_type **out)
 {
     *out = takt_arena_array(&im->arena, 1, sizeof **out);

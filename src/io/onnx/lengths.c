@@ -28,7 +28,7 @@ static takt_status known_sizes(takt_call *c, takt_id n, size_t count, takt_dim *
 
 /* ---- partly known elements ---- */
 
-/* The value that element `*k` of `id` (flattened) comes from, before it was moved. */
+/* The value that element `*k` of `id` (flattened) was moved from. */
 static takt_id source_of(takt_call *c, takt_id id, size_t *k)
 {
     for (;;) {

@@ -50,8 +50,8 @@ takt_id takt_onnx_is_axis(takt_call *c, takt_id axes, size_t count, int rank);
 /* For each axis of `rank`: `values` if `axes` lists it, otherwise `others`. */
 takt_id takt_onnx_spread(takt_call *c, takt_id values, takt_id axes, size_t count, int rank,
                          takt_id others);
-/* Input 0 cut along the attribute `axis` into `count` parts of these sizes, i64[count]: each begins
- * where the previous one ends, and together they are all of it. */
+/* Input 0 split along the attribute `axis` into `count` parts of these sizes, i64[count]: they are
+ * contiguous and cover the whole axis. */
 TAKT_MUST_USE takt_status takt_onnx_parts(takt_call *c, takt_id sizes, size_t count,
                                           takt_id *parts);
 /* floor(a / b) and a - b floor(a / b) of integers, b not 0. */

@@ -5,7 +5,7 @@
 
 enum { LONGEST = 4096 }; /* of a value that is kept */
 
-/* If memory runs out, the output says so. */
+/* If memory runs out, the output records it. */
 static const char *text_of(takt_json_writer *json, takt_arena *arena, takt_span s)
 {
     const bool is_kept = s.length <= LONGEST && takt_utf8_check(s.at, s.length) == s.length;

@@ -45,7 +45,7 @@ static bool is_here(const takt_call *c, const takt_onnx_joint *j)
            (!j->has_gate || j->gate == c->scope->gate);
 }
 
-/* Whether `d` is `of`, or one of those that `of` was made from: 1 or as large, then. */
+/* Whether `d` is `of`, or one of the sizes that `of` was made from, and hence 1 or equal to it. */
 static bool is_part(takt_call *c, takt_dim d, takt_dim of)
 {
     if (takt_dim_same(c->g->dims, d, of))
@@ -128,8 +128,8 @@ static takt_dim join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side
     return whole;
 }
 
-/* A size that is found and a number other than 1: the number. A branch that is not taken has sizes
- * of 0, which cannot be spread, so there the two become one. */
+/* A size found at run time and a number other than 1: the number. In a branch that is not taken
+ * sizes are 0, which cannot broadcast, so there the two are unified. */
 static takt_dim join_number(takt_call *c, const takt_onnx_side *a, takt_dim number)
 {
     source from;
@@ -182,7 +182,8 @@ static bool broadcasts(const takt_call *c)
     return false;
 }
 
-/* The size of axis `back` from the end, in what all inputs broadcast to; 0: names do as ever. */
+/* The size of axis `back` from the end in the shape that all inputs broadcast to; 0: the usual
+ * rules for names apply. */
 static takt_dim whole_of(takt_call *c, int back)
 {
     takt_onnx_side so_far = {.size = TAKT_NONE};
@@ -232,7 +233,8 @@ takt_status takt_onnx_meet(takt_call *c)
         for (size_t i = 0; whole != 0 && c->status == TAKT_OK && i < c->in_count; i++) {
             const takt_type *t = takt_onnx_type(c, i);
             const int axis = t->rank - 1 - back;
-            if (axis >= 0 && source_of(c, t->dim[axis], &from)) /* all found sizes took part */
+            if (axis >= 0 && source_of(c, t->dim[axis], &from)) /* all sizes found at run time took
+                                                                 * part */
                 put(c, i, takt_onnx_stretch(c, takt_onnx_in(c, i), axis, whole));
         }
     }

@@ -35,7 +35,7 @@ takt_id takt_ml_transform_one(takt_call *c, takt_id score, takt_ml_post post);
 takt_id takt_ml_pair(takt_call *c, takt_id score, takt_ml_post post, bool is_opposite);
 /* Index of the largest in each row, the first on ties: i64 [rows]. */
 takt_id takt_ml_best(takt_call *c, takt_id scores);
-/* 0 or 1 in each row: whether the one score is above `limit`. */
+/* 0 or 1 in each row: whether its score is above `limit`. */
 takt_id takt_ml_above(takt_call *c, takt_id score, double limit);
 /* Attribute `ints`; refuses a model whose labels are in `strings`. */
 takt_ints takt_ml_labels(takt_call *c, const char *ints, const char *strings);

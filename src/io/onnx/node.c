@@ -125,7 +125,7 @@ void takt_import_refuse(takt_import *im, const takt_pb_node *node, int opset)
     takt_ctx *ctx = im->ctx;
     const takt_span name = or_say(name_of(node), "a node without a name");
     const takt_span op = or_say(node->op, "no operator");
-    if (ctx->error.offset < 0) /* what the graph refuses knows nothing of the file */
+    if (ctx->error.offset < 0) /* the graph, which refuses, knows nothing about the file */
         (void)takt_fail_offset(ctx, node->at);
     if (im->source->complaints != NULL)
         takt_text_add(im->source->complaints, "%s: error[TAKT%d]: %.*s (%.*s, opset %d): %s\n",
@@ -363,7 +363,7 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n, bool *s
         }
         if (status != TAKT_OK) {
             takt_import_refuse(im, n, c.opset);
-            c.g->status = TAKT_OK; /* so that all refusals are found at once */
+            c.g->status = TAKT_OK; /* so that all refusals are reported at once */
             is_poisoned = true;
         }
     }
@@ -372,7 +372,7 @@ static takt_status import_node(takt_scope *scope, const takt_pb_node *n, bool *s
 
 takt_status takt_import_nodes(takt_scope *scope, const takt_pb_node *nodes, size_t count)
 {
-    /* Inputs of a subgraph that did not fit: a refusal of its first node would hide that. */
+    /* The subgraph's inputs did not fit: a refusal of its first node would hide that. */
     TAKT_TRY(scope->room->g->status);
     for (size_t i = 0; i < count; i++) {
         bool sinks = false;

@@ -10,7 +10,7 @@ bool takt_onnx_dtype(int64_t elem, takt_dtype *out);
 /* " (strings)" and the like, for messages about types that Takt lacks. */
 const char *takt_onnx_elem_note(int64_t elem);
 int64_t takt_onnx_elem(takt_dtype dtype);
-/* The caller releases it. `source` tells where external data may be. */
+/* The caller releases it. `source`: where external data may be. */
 TAKT_MUST_USE takt_status takt_onnx_tensor(const takt_source *source, const takt_pb_tensor *t,
                                            takt_tensor *out);
 TAKT_MUST_USE takt_status takt_onnx_sparse(const takt_source *source, const takt_pb_sparse *t,

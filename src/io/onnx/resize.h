@@ -58,8 +58,8 @@ TAKT_MUST_USE takt_status takt_resize_part(takt_call *c, takt_resize *r, size_t 
  * resizing all axes by them. */
 takt_id takt_resize_unknown(takt_call *c);
 takt_id takt_resize_found(takt_call *c, takt_id x, const takt_resize *base, takt_id scales);
-/* Whether one scale for all axes, which keeps the proportions, is found at run time: a size has no
- * number. takt_resize_found resizes by it if `scales` is TAKT_NONE. */
+/* Whether the one scale for all axes, which keeps the proportions, is found at run time because a
+ * size is not known. takt_resize_found resizes by it if `scales` is TAKT_NONE. */
 bool takt_resize_is_fitted(takt_call *c);
 /* floor(d * scale), the product rounded to f32, as a dimension; refuses other scales. */
 takt_dim takt_resize_scaled(takt_call *c, takt_dim d, double scale);

@@ -1,4 +1,4 @@
-/* resize_found.c - Resize by scales found at run time, given or made from sizes. */
+/* resize_found.c - Resize by scales found at run time, given or computed from sizes. */
 #include <math.h>
 
 #include "io/onnx/lengths.h"

@@ -55,7 +55,7 @@ static takt_id minus_half(const work *w, takt_id at, takt_id half)
     return is_there ? at : takt_sub(w->g, at, half);
 }
 
-/* `at`, or 0 if there is one result and the mode asks for that. */
+/* `at`, or 0 if there is one result and the mode requires it. */
 static takt_id unless_one(const work *w, takt_id at)
 {
     if (w->r->place != TAKT_RESIZE_PYTORCH && w->r->place != TAKT_RESIZE_CORNERS)
@@ -176,7 +176,8 @@ static takt_id cubic(const work *w, takt_id x, const double term[4])
     return y;
 }
 
-/* Weight of element `k` after the one below; `part` is the distance of the position from that. */
+/* Weight of element `k` after the one below; `part` is the distance of the position from that
+ * one. */
 static takt_id weight(const work *w, int k, takt_id part)
 {
     const double a = w->r->cubic;
@@ -208,7 +209,7 @@ static takt_id weighted(const work *w)
 /* ---- taps whose number or sum depends on the sizes ---- */
 
 /* The scale of the kernel: a mean over a window where the picture shrinks. A result of one element
- * has a window of the whole axis, and none has a larger one. */
+ * has the whole axis as its window, which is the maximum. */
 static takt_id window(const work *w)
 {
     const bool has_number = !w->r->is_found && !isnan(w->r->scale);

@@ -95,8 +95,8 @@ static bool mentions(const takt_pb_node *n, takt_span name)
     return is_there;
 }
 
-/* Whether `name`, a local value of a branch, means another value to a node that will move there:
- * the graph may reuse a name after the If. A result with the name of the If's result is the same
+/* Whether `name`, a local value of a branch, is a different value for a node that will move there:
+ * the graph may reuse a name after the If. A result named like the If's result is the same
  * value. */
 static bool hides(const sinking *s, const takt_pb_node *n, const takt_pb_graph *branch,
                   takt_span name)

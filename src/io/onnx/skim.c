@@ -14,7 +14,7 @@ static const uint32_t path[DEPTH + 1] = {7, 5, 9}; /* graph, initializer, raw_da
 typedef struct head {
     uint32_t number;
     takt_wire wire;
-    size_t first, end; /* of what follows the head */
+    size_t first, end; /* of the bytes after the head */
 } head;
 
 static bool read_head(const takt_skim *s, size_t at, size_t end, head *h)

@@ -22,7 +22,7 @@ static takt_status same(takt_call *c, const takt_type *x, bool upper, takt_spati
         if (!takt_dim_is_number(in) && s->stride[i] != 1)
             return takt_onnx_refuse(c, "auto_pad on a dimension without a number");
         if (!takt_dim_is_number(in))
-            in = 1 << 20; /* any value works: with stride 1 the padding does not depend on it */
+            in = 1 << 20; /* any value will do: with stride 1 the padding does not depend on it */
         const int64_t out = (in + s->stride[i] - 1) / s->stride[i];
         const int64_t reach = (s->kernel[i] - 1) * s->dilation[i] + 1;
         int64_t total = (out - 1) * s->stride[i] + reach - in;

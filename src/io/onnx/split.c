@@ -3,7 +3,7 @@
 
 #include "ir/dim_like.h"
 
-/* Larger files are read as they are written. */
+/* Larger files are written while they are being read. */
 enum { MOST_INPUTS = 256, MOST_DEPTH = 8 };
 
 static bool reads(const takt_pb_graph *graph, takt_span name, int depth)

@@ -34,7 +34,7 @@ static bool is_index(const takt_node *n, uint32_t i)
     return n->op == &takt_op_gather && i == 1;
 }
 
-/* Indices of its elements; false if they are not known, or too many. */
+/* Indices of its elements; false if they are unknown, or too many. */
 static takt_status number_input(move *m, uint32_t i, bool *is_good)
 {
     takt_syms syms;

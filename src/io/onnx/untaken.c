@@ -11,7 +11,7 @@ typedef enum need {
     NOTHING,
     SETTING_0, /* input 0 is known, or sizes */
     SETTING_1, /* input 1 is, if there is one */
-    AXES,      /* and tells which axes */
+    AXES,      /* and holds the axes */
     MEAN,      /* of floats, and the same */
     DIVISOR,   /* floats, or a known divisor */
     INDEX,     /* an axis with a known size, and known indices into it; or none at all */

@@ -30,8 +30,8 @@ TAKT_MUST_USE takt_status takt_safetensors_read(takt_arena *arena, const char *f
 TAKT_MUST_USE takt_status takt_safetensors_header(takt_arena *arena, const char *file,
                                                   const uint8_t *bytes, size_t have, size_t length,
                                                   takt_weight_list *weights);
-/* Where the bytes of tensors begin, behind the header; 0: the first bytes are not those of such a
- * file of `length` bytes. */
+/* Offset of the tensors' bytes, after the header; 0: the beginning is not that of such a file of
+ * `length` bytes. */
 size_t takt_safetensors_data(const uint8_t *bytes, size_t have, size_t length);
 /* Whether the bools of a weight are 0 or 1; `bytes` are the file's. */
 TAKT_MUST_USE takt_status takt_safetensors_check(takt_ctx *ctx, const char *file,

@@ -54,7 +54,7 @@ bool takt_safetensors_recognises(const uint8_t *bytes, size_t length)
 typedef struct reader {
     takt_ctx *ctx;
     const char *file;
-    uint64_t data, data_bytes; /* where the bytes begin, and how many there are */
+    uint64_t data, data_bytes; /* offset of the bytes, and their number */
 } reader;
 
 /* `at`: in the file. */
@@ -155,7 +155,7 @@ static takt_status check_metadata(const reader *r, const takt_json *entry)
     return TAKT_OK;
 }
 
-/* Sorted by their bytes; empty ones at one place keep the order of the header. */
+/* Sorted by offset; empty ones at the same offset keep the order of the header. */
 static bool before(const void *a, const void *b)
 {
     const takt_weight *p = a, *q = b;
@@ -164,7 +164,7 @@ static bool before(const void *a, const void *b)
     return p->bytes != q->bytes ? p->bytes < q->bytes : p < q;
 }
 
-/* As most files have them. */
+/* As in most files. */
 static bool is_sorted(const void **order, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -256,7 +256,7 @@ size_t takt_safetensors_data(const uint8_t *bytes, size_t have, size_t length)
     return c.failed || size > HEADER_MAX || size > length - PREFIX ? 0 : PREFIX + (size_t)size;
 }
 
-/* Bools in normal form; others are refused, so that no reader of the file sees them. */
+/* Bools must be 0 or 1: other bytes are refused, so that no reader of the file sees them. */
 takt_status takt_safetensors_check(takt_ctx *ctx, const char *file, const uint8_t *bytes,
                                    const takt_weight *w)
 {

@@ -259,7 +259,7 @@ static takt_status read(const takt_source *source, takt_graph **graph)
 
 /* ---- what has to be in memory ---- */
 
-/* Where a section lies; false: there is none, or not in the file. */
+/* The position of a section; false: there is none, or not in the file. */
 static bool find_section(const takt_skim *s, uint32_t count, uint32_t wanted, takt_span *span)
 {
     for (uint32_t i = 0; i < count; i++) {

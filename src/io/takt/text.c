@@ -10,7 +10,7 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return length > 0;
 }
 
-/* A model with warnings is read all the same: they go to the log. */
+/* A model with warnings is still read: they go to the log. */
 static void log_warnings(const takt_source *source, const takt_diagnostics *list)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -73,7 +73,7 @@ static int64_t constant(int64_t value, int bits)
     return takt_fx_divide(value, 32 - bits);
 }
 
-/* 16-bit sums saturate where gemmlowp lets them. */
+/* 16-bit sums saturate where they do in gemmlowp. */
 static int64_t saturated(int64_t x, int bits)
 {
     const int64_t low = least(bits), high = -low - 1;

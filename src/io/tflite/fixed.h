@@ -28,7 +28,7 @@ int64_t takt_fx_exp(int64_t a, int integer, int bits);
 int64_t takt_fx_reciprocal(int64_t a, int bits);
 int64_t takt_fx_logistic(int64_t a, int integer, int bits);
 int64_t takt_fx_tanh(int64_t a, int integer, int bits);
-/* Half away from zero: what the C library's round does. */
+/* Half away from zero, as the C library's round. */
 double takt_fx_round(double x);
 
 #endif

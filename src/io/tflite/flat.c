@@ -109,7 +109,7 @@ takt_flat_table takt_flat_root(takt_flat *f)
     return at != 0 ? table_at(f, at) : (takt_flat_table){0};
 }
 
-/* Where `bytes` bytes of a field lie; 0: absent. */
+/* The position of a field of `bytes` bytes; 0: absent. */
 static size_t field_at(takt_flat *f, const takt_flat_table *t, int field, size_t bytes)
 {
     const size_t entry = 4 + 2 * (size_t)field;

@@ -14,7 +14,8 @@
 typedef struct takt_flat {
     takt_ctx *ctx;
     takt_cursor all;
-    const takt_skim *skim; /* has what is not in memory: no table may lie there; or NULL */
+    const takt_skim *skim; /* holds bytes that are not in memory, so no table may be there; or
+                            * NULL */
     uint64_t budget;       /* entries and bytes of memory that may still be allocated */
     takt_status status;
 } takt_flat;

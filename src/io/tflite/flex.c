@@ -18,7 +18,7 @@ static bool number_at(takt_span b, size_t at, size_t width, uint64_t *value)
     return true;
 }
 
-/* Where the offset at `at` leads back to. */
+/* The position that the offset at `at` points back to. */
 static bool follow(takt_span b, size_t at, size_t width, size_t *to)
 {
     uint64_t back;

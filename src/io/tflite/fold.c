@@ -5,7 +5,7 @@
 #include "interp/interp.h"
 #include "io/tflite/import.h"
 
-/* Larger values are weights or data; no shape depends on all of one. */
+/* Larger values are weights or data; shapes do not depend on all their elements. */
 enum { BIG = 1 << 20 };
 
 static takt_status make_room(takt_tfl_scope *s)

@@ -16,7 +16,7 @@ typedef enum takt_tfl_state {
     TAKT_TFL_NEW, /* not created yet; or an unused constant */
     TAKT_TFL_READY,
     TAKT_TFL_HANDLE, /* names a variable */
-    TAKT_TFL_POISON, /* an operator that was refused would have made it */
+    TAKT_TFL_POISON, /* a refused operator would have produced it */
 } takt_tfl_state;
 
 typedef struct takt_tfl_value {
@@ -34,7 +34,7 @@ typedef struct takt_tfl_variable {
     bool is_written;
 } takt_tfl_variable;
 
-/* What is known of a node's results before anything runs. */
+/* What is known about a node's results before a run. */
 typedef struct takt_tfl_fact {
     bool is_studied;
     takt_array *known;
@@ -67,7 +67,7 @@ struct takt_tfl_import {
     size_t variable_count, variable_room;
     uint64_t budget; /* operators that may still be imported */
     size_t tables;   /* bytes that adapters may still compute constants in */
-    double work;     /* operations that values may still be worked out with */
+    double work;     /* budget of operations for computing values */
     int depth;
     bool has_failed;
     takt_error first;
@@ -85,7 +85,7 @@ typedef struct takt_tfl_call {
     const takt_tfl_op *op;
     const char *name;
     const takt_tfl_tensor *floats; /* tensors as floats: scales are kept (scales.c); or NULL */
-    struct takt_tfl_whole *whole;  /* what is noted of an operator kept whole (whole.h); or NULL */
+    struct takt_tfl_whole *whole;  /* information about an operator kept whole (whole.h); or NULL */
     takt_status status;            /* sticky */
 } takt_tfl_call;
 
@@ -101,7 +101,7 @@ TAKT_MUST_USE takt_status takt_tfl_skim(takt_skim *s);
 
 /* The operators of scope->graph, one after the other. */
 TAKT_MUST_USE takt_status takt_tfl_operators(takt_tfl_scope *scope);
-/* A scope for graph `index` of the file; `g`: what is built into. */
+/* A scope for graph `index` of the file; `g`: the graph to build. */
 TAKT_MUST_USE takt_status takt_tfl_open(takt_tfl_import *im, takt_tfl_scope *outer, int64_t index,
                                         takt_graph *g, takt_tfl_scope *scope);
 void takt_tfl_close(takt_tfl_scope *scope);
@@ -116,15 +116,15 @@ TAKT_MUST_USE takt_status takt_tfl_type_of(takt_tfl_import *im, const takt_tfl_t
 /* sparse.c: a sparse constant, spread out; `bytes` of an element. */
 TAKT_MUST_USE takt_status takt_tfl_densify(takt_tfl_import *im, const takt_tfl_tensor *t,
                                            size_t bytes, uint8_t *to);
-/* fold.c: what is known of a node's first result, NULL if nothing. */
+/* fold.c: what is known about a node's first result, NULL if nothing. */
 TAKT_MUST_USE takt_status takt_tfl_study(takt_tfl_scope *scope, takt_id id,
                                          const takt_array **known);
 /* The variable of this name, made if new. */
 TAKT_MUST_USE takt_status takt_tfl_variable_of(takt_tfl_import *im, takt_span container,
                                                takt_span name, size_t *index);
-/* scales.c: reads a quantised layer as one of floats, if the source asks for scales to be kept. */
+/* scales.c: reads a quantised layer as a float layer, if the source is to keep scales. */
 void takt_tfl_keep_scales(takt_tfl_call *c);
-/* Input or result `i` of such a layer, dequantised or quantised; others as they are. */
+/* Input or result `i` of such a layer, dequantised or quantised; others unchanged. */
 takt_id takt_tfl_kept_in(takt_tfl_call *c, size_t i, takt_id id);
 takt_id takt_tfl_kept_out(takt_tfl_call *c, size_t i, takt_id id);
 /* The adapters one by one; NULL after the last. */

@@ -32,7 +32,7 @@ typedef void takt_tfl_step(takt_tfl_body *b, const takt_tfl_lstm *l);
 takt_id takt_tfl_recur(takt_tfl_call *c, const takt_tfl_lstm *l, takt_id x, takt_id r,
                        takt_tfl_step *build);
 
-/* Number of gates, and which input has gate `k`'s part of a list that begins at `first`. */
+/* Number of gates, and the input that has gate `k`'s part of a list that begins at `first`. */
 static inline size_t takt_lstm_input(size_t first, int gate)
 {
     return first + (size_t)gate;

@@ -171,7 +171,7 @@ static takt_status operator_at(takt_tfl_scope *s, const takt_tfl_op *op)
     if (status == TAKT_OK || is_hopeless(&c, status))
         return status;
     refuse(&c);
-    s->g->status = TAKT_OK; /* so that all refusals are found at once */
+    s->g->status = TAKT_OK; /* so that all refusals are reported at once */
     return TAKT_OK;
 }
 

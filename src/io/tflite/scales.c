@@ -1,5 +1,5 @@
 /* scales.c - quantised layers as floats between dequantize and quantize, with the scales of the
- * file: what a writer needs that puts the same integers into another file.
+ * file: which a writer needs to put the same integers into another file.
  *
  * Operators that only move elements keep their integers. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* schema.h - a TensorFlow Lite model as it lies in its file: schema version 3, indices checked.
+/* schema.h - a TensorFlow Lite model in its file format: schema version 3, indices checked.
  *
  * Operators' options stay in the file; adapters read the fields that they know (adapt.h).
  */
@@ -46,7 +46,7 @@ typedef struct takt_tfl_tensor {
     const int64_t *zero;
     size_t scale_count, zero_count;
     int axis;
-    bool is_odd; /* quantised in another way: by blocks */
+    bool is_odd; /* quantised differently: by blocks */
     takt_flat_table sparsity;
     size_t at;
 } takt_tfl_tensor;
@@ -88,7 +88,7 @@ typedef struct takt_tfl_model {
     takt_span description;
 } takt_tfl_model;
 
-/* All of the model but what buffers hold. */
+/* Everything in the model except the contents of buffers. */
 TAKT_MUST_USE takt_status takt_tfl_parse(takt_arena *arena, const uint8_t *bytes, size_t length,
                                          const takt_skim *skim, takt_tfl_model *model);
 /* "CONV_2D"; NULL beyond the list. */

@@ -1,6 +1,6 @@
 /* skim.c - finds the large buffers of a model in a file without reading them.
  *
- * Whatever is malformed is left to the reader of the model, which sees all bytes then.
+ * Malformed data is left to the reader of the model, which then sees all bytes.
  */
 #include "io/skim.h"
 
@@ -8,7 +8,7 @@
 #include "io/file.h"
 #include "io/tflite/import.h"
 
-enum { MOST = 1 << 16 /* buffers that are looked at */, ROOM = 1 << 12 /* large ones */ };
+enum { MOST = 1 << 16 /* buffers that are examined */, ROOM = 1 << 12 /* large ones */ };
 
 typedef struct looking {
     takt_skim *s;
@@ -34,7 +34,7 @@ static uint64_t number(looking *l, uint64_t at, size_t bytes)
     return value;
 }
 
-/* Where a field of the table lies; 0: absent. */
+/* The position of a field of the table; 0: absent. */
 static uint64_t field(looking *l, uint64_t table, int index)
 {
     const int64_t layout = (int64_t)table - (int32_t)(uint32_t)number(l, table, 4);

@@ -88,7 +88,7 @@ static takt_status read_axes(walker *w)
     return f->status;
 }
 
-/* Sizes of the axes of the blocked tensor: blocks first found, then what is left of the others. */
+/* Sizes of the axes of the blocked tensor: first the blocks, then the rest of each axis. */
 static takt_status set_sizes(walker *w)
 {
     const size_t rank = (size_t)w->t->rank;

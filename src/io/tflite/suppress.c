@@ -1,4 +1,4 @@
-/* suppress.c - a scan that takes the best box left and drops those that overlap it. */
+/* suppress.c - a scan that takes the best remaining box and drops those that overlap it. */
 #include "io/tflite/suppress.h"
 
 #include <math.h>

@@ -75,7 +75,7 @@ static int32_t tanh_at(int32_t x)
     return (int16_t)(uint16_t)((uint32_t)(all >> 8));
 }
 
-/* x * multiplier / 2^shift stands for real * 12288: powers of two are exact. */
+/* x * multiplier / 2^shift represents real * 12288: powers of two are exact. */
 static void wide_factor(double scale, bool is_tanh, int32_t *multiplier, int *shift)
 {
     const double power = log2(scale), whole = takt_fx_round(power);

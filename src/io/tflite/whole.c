@@ -64,7 +64,7 @@ static bool reads_integers(const takt_tfl_call *c)
     return false;
 }
 
-/* From integers to those of a type that the writer's layers do not have. */
+/* Between integer types, where the writer's layers lack one. */
 static bool changes_type(const takt_tfl_call *c)
 {
     if (!takt_tfl_has(c, 0))

@@ -28,7 +28,7 @@ typedef struct takt_tfl_option {
     uint32_t bits;
 } takt_tfl_option;
 
-/* What the adapter of such an operator does. */
+/* The import of such an operator. */
 struct takt_tfl_whole {
     takt_tfl_option option[TAKT_TFL_OPTIONS]; /* those it reads */
     size_t option_count;

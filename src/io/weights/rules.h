@@ -18,7 +18,7 @@
 typedef struct takt_weight_rule {
     const char *from, *to; /* NULL: leave it out */
     bool swaps;            /* the last two axes */
-    int axis_count;        /* 0: they stay as they are */
+    int axis_count;        /* 0: unchanged */
     int axis[TAKT_MAX_RANK];
     size_t line;
     size_t used; /* number of names it matched */
@@ -34,7 +34,7 @@ enum { TAKT_WEIGHT_NAME = 1024 };
 /* `name` is the file's, for messages; the text is in the arena afterwards. */
 TAKT_MUST_USE takt_status takt_weight_rules_read(takt_arena *arena, const char *name,
                                                  const char *text, takt_weight_rules *rules);
-/* The rule that matches `name`, and the model's name for it; NULL: none does. */
+/* The rule that matches `name`, and the model's name for it; NULL: no rule matches. */
 takt_weight_rule *takt_weight_rules_find(const takt_weight_rules *rules, const char *name,
                                          char to[TAKT_WEIGHT_NAME]);
 /* The type after the rule; false: the rule's axes do not fit the type. */

@@ -73,7 +73,7 @@ takt_status takt_weights_visit_bytes(takt_weights_reader *r, const char *path, c
     const size_t end = (size_t)w->offset + w->bytes;
     if (r->skim == NULL || end <= r->undone)
         return TAKT_OK;
-    /* Small ones share a page, which goes with the last of them. */
+    /* Small ones share a page, which is unmapped with the last of them. */
     const size_t page = takt_page_size();
     takt_skim_done(r->skim, file + r->undone, end - r->undone);
     r->undone = end - end % page;

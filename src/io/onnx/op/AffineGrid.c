@@ -23,7 +23,7 @@ static takt_id points(takt_call *c, takt_dtype dtype, const int64_t *size, int r
     return takt_onnx_floats(c, dtype, v, (int64_t[]){count, rank + 1}, 2);
 }
 
-/* The coordinates along an axis of `count` points, as `points` has them. */
+/* The coordinates along an axis of `count` points, in the layout of `points`. */
 static takt_id coordinates(takt_call *c, takt_dim count, bool corners)
 {
     takt_graph *g = c->g;
@@ -38,7 +38,7 @@ static takt_id coordinates(takt_call *c, takt_dim count, bool corners)
                        takt_onnx_scalar(c, TAKT_F64, 0));
 }
 
-/* The rows of `points` where sizes are names, or found by a run: dims[0] is not one of them. */
+/* The rows of `points` if sizes are names or found by a run; dims[0] is not among them. */
 static takt_id computed(takt_call *c, takt_dtype dtype, const takt_dim *dims, int rank,
                         bool corners)
 {
@@ -79,7 +79,7 @@ static takt_status of_numbers(takt_call *c, const int64_t *size, int rank, bool 
     return apply(c, points(c, dtype, size + 2, rank, corners), out, rank);
 }
 
-/* Names among the sizes, or all found by a run; there are as many maps as there are. */
+/* Some sizes are names, or all are found by a run; there is one map for each. */
 static takt_status of_names(takt_call *c, const takt_dim *size, int rank, bool corners)
 {
     const takt_type t = *takt_onnx_type(c, 0);

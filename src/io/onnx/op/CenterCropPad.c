@@ -28,8 +28,8 @@ static takt_id along(takt_call *c, takt_id x, int axis, int rank)
     return x;
 }
 
-/* Where only a run knows how long the axis is, or is to be: element i of the result is the one
- * `shift` after it, or 0 if there is none. */
+/* If the axis length or the result's is known only at run time: element i of the result is the one
+ * `shift` positions later, or 0 if there is none. */
 static takt_id moved(takt_call *c, takt_id x, int axis, takt_dim want)
 {
     takt_graph *g = c->g;
@@ -50,7 +50,7 @@ static takt_id moved(takt_call *c, takt_id x, int axis, takt_dim want)
     return takt_select(g, along(c, inside, axis, t.rank), y, takt_onnx_scalar(c, t.dtype, 0));
 }
 
-/* The sizes that are asked for: numbers and dimensions, or what a run finds. */
+/* The requested sizes: numbers and dimensions, or values found by a run. */
 static const takt_dim *wanted(takt_call *c, size_t *count)
 {
     static const takt_dim none;

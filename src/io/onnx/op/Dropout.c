@@ -44,7 +44,7 @@ static takt_status drop(takt_call *c, double rate)
     return c->status;
 }
 
-/* Training mode, or the rate in it, is found at run time. Draws and scale are those of the op. */
+/* Training mode or its rate is known only at run time. Draws and scale are those of the op. */
 static takt_status drop_by_values(takt_call *c)
 {
     takt_graph *g = c->g;

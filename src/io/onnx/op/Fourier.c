@@ -50,7 +50,7 @@ static takt_status check_size(takt_call *c, int64_t rows, int64_t columns, int64
     return TAKT_OK;
 }
 
-/* How many elements of n have another one as far from the other end: all but 0 and the middle. */
+/* The number of elements of n that have a mirror image: all but 0 and the middle. */
 static int64_t pairs_of(int64_t n)
 {
     return (n - 1) / 2;

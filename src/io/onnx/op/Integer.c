@@ -111,7 +111,7 @@ static takt_id requantized(takt_call *c, takt_id sum, takt_id factor, takt_id ze
     return takt_onnx_cast(c, takt_onnx_cast(c, q, TAKT_I32), to);
 }
 
-/* a * b / y, in f32; a vector b goes along `from_end`. */
+/* a * b / y, in f32; the vector b is along axis `from_end`. */
 static takt_id factor(takt_call *c, size_t a, size_t b, size_t y, int from_end)
 {
     takt_id second = takt_onnx_cast(c, takt_onnx_in(c, b), TAKT_F32);

@@ -15,8 +15,8 @@ typedef struct loop {
     takt_dim length;     /* of scanned results */
     bool begins;         /* by its condition, if that is known */
     bool is_counted;     /* its condition is a counter's, which ends it at `count` */
-    takt_id count;       /* the trip count, if it has one */
-    takt_appended grown; /* what remains of it if it stays a loop */
+    takt_id count;       /* the trip count, if there is one */
+    takt_appended grown; /* its remainder, if it stays a loop */
     takt_grown read;     /* values that grow and are read inside */
     takt_id *first;      /* initial carried values, with the rows in use of growing values */
 } loop;
@@ -144,7 +144,7 @@ static takt_status count_iterations(const loop *l, const takt_graph *in, takt_gr
 
 /* ---- ours ---- */
 
-/* The maximum number of iterations is found before the loop runs. */
+/* The maximum number of iterations is computed before the loop runs. */
 static takt_status find_length(takt_call *c, loop *l)
 {
     if ((l->scanned == 0 && l->read.count == 0) || l->is_named ||
@@ -234,7 +234,7 @@ static bool states_sizes(const takt_pb_value *v, takt_type *row)
     return is_known;
 }
 
-/* Rows of a scanned result have one size, at least by what the file says; appended rows have the
+/* Rows of a scanned result have one size, at least according to the file; appended rows have the
  * size of the existing ones. */
 static takt_status check_rows(takt_call *c, const loop *l, takt_graph *g)
 {

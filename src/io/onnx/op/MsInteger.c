@@ -108,7 +108,7 @@ static takt_status adapt(takt_call *c)
     product p = {.a_scale = TAKT_NONE, .b_scale = TAKT_NONE};
     for (size_t k = 0; k < TAKT_INTEGER_INPUTS; k++)
         p.in[k] = TAKT_NONE;
-    /* Where A, B, their scales and their zero points are. */
+    /* The positions of A, B, their scales and their zero points among the inputs. */
     static const size_t forms[3][6] = {{0, 3, 1, 4, 2, 5}, {0, 1, 9, 2, 9, 3}, {0, 1, 2, 3, 4, 5}};
     const size_t *at = forms[is_gemm ? 0 : is_dynamic ? 1 : 2];
     p.in[TAKT_INTEGER_A] = takt_onnx_in(c, at[0]);

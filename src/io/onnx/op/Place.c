@@ -69,7 +69,8 @@ static takt_status col2im(takt_call *c)
     return takt_onnx_done(c, takt_reshape(c->g, y, picture.dim, (size_t)picture.rank));
 }
 
-/* The size of the result along each axis: `small`, or what input 2 says, known or found. */
+/* The size of the result along each axis: `small`, or the value of input 2, known or found at run
+ * time. */
 static takt_status read_shape(takt_call *c, const takt_dim *small, int rank, takt_dim *dims)
 {
     size_t count = 0;
@@ -91,7 +92,7 @@ static takt_status read_shape(takt_call *c, const takt_dim *small, int rank, tak
     return c->status;
 }
 
-/* Zeros behind the last elements; sizes below those that are there fail the run. */
+/* Zeros after the last elements; sizes below the existing ones fail the run. */
 static takt_id extended(takt_call *c, takt_id y, const takt_dim *small, const takt_dim *dims)
 {
     const int64_t before[TAKT_MAX_RANK] = {0};

@@ -47,7 +47,7 @@ static takt_id aligned(takt_call *c, takt_id s, int axis, int rank)
     return takt_reshape(c->g, s, dims, (size_t)rank);
 }
 
-/* [1] as a scalar: other runtimes treat them alike, even if the scale has one form and its zero
+/* [1] as a scalar: other runtimes treat them as equal, even if the scale has one form and its zero
  * point the other. */
 static takt_id single(takt_call *c, takt_id s)
 {

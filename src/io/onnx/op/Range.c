@@ -23,7 +23,7 @@ static takt_status of_numbers(takt_call *c, const takt_array *start, const takt_
     return v == NULL ? TAKT_ERR_MEMORY : takt_onnx_done(c, takt_onnx_floats(c, dtype, v, &n, 1));
 }
 
-/* Input `i` as one integer or dimension; floats count if they were cast from one. */
+/* Input `i` as one integer or dimension; floats are accepted if they were cast from one. */
 static takt_sym whole(takt_call *c, size_t i)
 {
     const takt_array *known = takt_onnx_peek(c, i);

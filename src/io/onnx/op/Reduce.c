@@ -59,8 +59,8 @@ static takt_id places(takt_call *c, const takt_id *own, int rank, takt_id order,
     return sum;
 }
 
-/* Axes that are known only at run time: which they are, all axes with the kept ones first, and
- * their number. */
+/* Axes known only at run time: their indices, all axes with the kept ones first, and their
+ * number. */
 typedef struct found {
     takt_id is_axis, order;
     size_t count;

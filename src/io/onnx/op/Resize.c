@@ -44,8 +44,8 @@ static double position_single(const takt_resize *r, double x)
     return (double)(r->place == TAKT_RESIZE_TF_NEAREST ? at : at - 0.5F);
 }
 
-/* A scale that is the quotient of the sizes in f32 stands for them. With more digits 5 * 1.4 is not
- * quite 7, and the last element would be outside the border. */
+/* A scale that equals the quotient of the sizes in f32 is replaced by that quotient. With more
+ * digits, 5 * 1.4 is not quite 7, and the last element would be beyond the border. */
 static bool means_sizes(const takt_resize *r)
 {
     return r->basis == TAKT_RESIZE_BY_SIZE ||
@@ -101,7 +101,7 @@ static double kernel(const takt_resize *r, double d)
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/* First tap relative to the element below, and how many there are. */
+/* First tap relative to the element below, and the number of taps. */
 static void reach(const takt_resize *r, int64_t *first, int64_t *count)
 {
     const double half = r->mode == TAKT_RESIZE_LINEAR ? 1 : 2;
@@ -240,7 +240,7 @@ static takt_status keep_aspect(takt_call *c, plan *p, const takt_type *t)
     return c->status;
 }
 
-/* Where the numbers come from: an old attribute, or one of two inputs. */
+/* The source of the numbers: an old attribute, or one of two inputs. */
 typedef struct given {
     const takt_pb_attr *old;
     const takt_array *scales;
@@ -350,7 +350,7 @@ static takt_id apply(takt_call *c, const plan *p, takt_id x, const takt_type *t)
 
 /* Means over a window are rounded. Other values between two integers are truncated, as other
  * runtimes do; a value that is an integer up to the rounding of its weights stays that integer, so
- * that a plain area keeps its colour. */
+ * that an area of one colour keeps it. */
 static takt_id whole_numbers(takt_call *c, takt_id x, takt_dtype dtype, bool antialias)
 {
     if (x == TAKT_NONE)

@@ -78,7 +78,7 @@ static takt_status erase(takt_call *c)
     return set_list(c, items, s->item_count - 1);
 }
 
-/* As many items as there are sizes; one size for all of them decides how many there are. */
+/* One item per size; a single size is that of all items and determines their number. */
 static takt_status split_by_values(takt_call *c, takt_id sizes, size_t count)
 {
     takt_id parts[TAKT_MAX_RANK];

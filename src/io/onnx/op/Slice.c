@@ -20,8 +20,8 @@ static int64_t first(takt_call *c, int64_t start, takt_dim size, int64_t step)
     return is_number && start >= -size ? start : 0;
 }
 
-/* Elements of a vector that was put together of scalars, as a shape is: those alone, so that
- * nothing depends on the others. TAKT_NONE: it is something else. */
+/* Elements of a vector that was concatenated from scalars, such as a shape: takes these alone, so
+ * that nothing depends on the others. TAKT_NONE: not such a vector. */
 static takt_id of_scalars(takt_call *c, takt_id x, int64_t start, int64_t stop)
 {
     const takt_node *n = x != TAKT_NONE ? takt_node_at(c->g, x) : NULL;

@@ -1,8 +1,8 @@
 /* Squeeze.c - Squeeze and Unsqueeze: axes are an attribute, from opset 13 on an input. */
 #include "io/onnx/lengths.h"
 
-/* Axes that a run finds out: the result has the sizes that are left, or ones between them. Memory
- * is planned as if the axes were the first. */
+/* Axes found at run time: the result has the remaining sizes, or ones between them. Memory is
+ * planned as if the axes were the first. */
 static takt_status by_values(takt_call *c, bool adds, takt_id axes, size_t count)
 {
     takt_graph *g = c->g;

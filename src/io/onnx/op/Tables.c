@@ -93,7 +93,7 @@ static takt_id mel_of(takt_call *c, takt_id f)
     return takt_mul_scalar(c->g, takt_unary(c->g, &takt_op_log, ratio), 2595 / log(10));
 }
 
-/* The rows at which bins begin and end: one more than `bins` + 1 of them. */
+/* The rows at which bins begin and end: `bins` + 2 of them. */
 static takt_id edges_of(takt_call *c, takt_id bins, takt_dim count)
 {
     takt_graph *g = c->g;

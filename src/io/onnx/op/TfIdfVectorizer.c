@@ -1,7 +1,7 @@
 /* TfIdfVectorizer.c - weighted counts of listed n-grams in rows of integers.
  *
  * An n-gram may skip: with s skips its elements are s + 1 apart. For each length and each skip the
- * rows are compared with all n-grams of that length at all places.
+ * rows are compared with all n-grams of that length at all positions.
  */
 #include "io/onnx/adapt.h"
 

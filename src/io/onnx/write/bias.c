@@ -39,7 +39,7 @@ static bool is_per_channel(const takt_type *t, const takt_type *y)
     return good;
 }
 
-/* The vector that `added` holds for every channel of product `n`; TAKT_NONE: it is not a bias. */
+/* The vector that `added` adds to the channels of product `n`; TAKT_NONE: it is not a bias. */
 static takt_id vector_of(const takt_graph *g, const takt_node *n, takt_id added)
 {
     const takt_node *q = takt_node_at(g, added);

@@ -48,7 +48,7 @@ typedef struct takt_emit {
     int opset;
     bool uses_own;  /* a node of domain "takt" was written */
     bool uses_ml;   /* one of ai.onnx.ml was */
-    size_t lowered; /* nodes written as what they are made of */
+    size_t lowered; /* nodes written as their lowerings */
     takt_status status;
     takt_text *nodes;  /* where nodes go: the body of the graph being written */
     takt_text *main;   /* the model's own, where sizes are worked out for all */
@@ -137,7 +137,7 @@ const takt_tensor *takt_emit_constant(const takt_emit *e, size_t i);
 
 /* The bytes must live as long as the emitter. */
 void takt_emit_weigh(takt_emit *e, const char *name, const takt_type *type, const void *data);
-/* Input `i` was a constant and is now an attribute: it is not written as a weight unless others
+/* Input `i`, a constant, has become an attribute: it is not written as a weight unless other nodes
  * read it. */
 void takt_emit_unweigh(takt_emit *e, size_t i);
 const char *takt_emit_vector(takt_emit *e, const int64_t *values, size_t count);
@@ -164,8 +164,8 @@ void takt_emit_find_biases(takt_emit *e, takt_emit_frame *f, const unsigned char
  * become, get the names `want`; `out` is room for as many. */
 void takt_emit_graph(takt_emit *e, const takt_graph *g, const char *const *in,
                      const char *const *want, const char **out);
-/* GraphProto of a subgraph into `to`: its first `own` inputs are inputs there, the rest are the
- * values `captures` around it. */
+/* Writes the GraphProto of a subgraph to `to`: its first `own` inputs stay inputs, the rest are the
+ * outer values `captures`. */
 void takt_emit_subgraph(takt_emit *e, const takt_graph *g, size_t own, const char *const *captures,
                         takt_text *to);
 

@@ -39,7 +39,7 @@ static takt_status keep(takt_emit *e, takt_graph *g)
     return status;
 }
 
-/* A graph that computes node `n` by what it is made of. */
+/* A graph that computes node `n` by its lowering. */
 static takt_status lowering(takt_emit *e, const takt_node *n, takt_graph **out)
 {
     takt_graph *g;
@@ -69,7 +69,7 @@ static takt_status lowering(takt_emit *e, const takt_node *n, takt_graph **out)
     return g->status;
 }
 
-/* The lowering of a lowering is simpler again: this recursion ends with the primitives. */
+/* Each lowering is simpler than the last: the recursion ends with the primitives. */
 static void write_lowered(takt_emit *e, const takt_node *n)
 {
     takt_graph *g;
@@ -161,7 +161,7 @@ static bool is_leaf(const takt_graph *g, takt_id id)
     return op == &takt_op_input || op == &takt_op_state || op == &takt_op_constant;
 }
 
-/* Where the name of an output goes, if the value that it shows can have that name. */
+/* The value that gets the name of an output, if it can have that name. */
 static const char **place_of(takt_emit_frame *f, takt_id id)
 {
     const takt_node *n = takt_node_at(f->g, id);
@@ -216,7 +216,7 @@ static takt_id result_of(const takt_graph *g, size_t i)
     return i < g->output_count ? g->outputs[i].id : g->slots[i - g->output_count].next;
 }
 
-/* An output that shows an input, a constant, or what another output shows, needs a node. */
+/* An output that is an input, a constant, or the same value as another output needs a node. */
 static void finish_outputs(takt_emit *e, const char *const *want, const char **out)
 {
     const takt_graph *g = e->frame->g;

@@ -97,7 +97,8 @@ static void remember(takt_emit *e, takt_dim d, const char *name)
         e->sizes[e->size_count++] = (takt_emit_size){d, name};
 }
 
-/* Entries refer only to older ones, and an expression's size is bounded: so is this recursion. */
+/* Entries refer only to older ones, and an expression's size is bounded, so this recursion is
+ * too. */
 static const char *size_of(takt_emit *e, takt_dim d)
 {
     if (e->status != TAKT_OK)

@@ -1,7 +1,7 @@
 /* Concatenation.c - CONCATENATION: quantised parts are requantised to the result's scale. */
 #include "io/tflite/quant.h"
 
-/* uint8 by a float factor, as LiteRT's kernel of old models does it. */
+/* uint8 times a float factor, as in LiteRT's kernel for old models. */
 static takt_id onto_grid(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
                          const takt_tfl_tensor *to)
 {

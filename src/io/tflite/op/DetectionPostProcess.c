@@ -1,5 +1,5 @@
 /* DetectionPostProcess.c - the custom operator TFLite_Detection_PostProcess: boxes around anchors,
- * the best class of each, and the best of those that overlap. */
+ * the best class of each, and the best of overlapping boxes. */
 #include <math.h>
 
 #include "io/tflite/flex.h"

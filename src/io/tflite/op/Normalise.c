@@ -15,8 +15,8 @@ static takt_id unit(takt_tfl_call *c, takt_id x)
                              takt_tfl_u8(c, 0, 0));
 }
 
-/* Normalises each channel by those around it: sums of squares by a matrix of ones along its
- * diagonal. */
+/* Normalises each channel by its neighbours: sums of squares are a product with a band matrix of
+ * ones. */
 static takt_id local(takt_tfl_call *c, takt_id x, const takt_type *t)
 {
     takt_graph *g = c->g;

@@ -24,7 +24,7 @@ static takt_id dequantised(takt_tfl_call *c)
     return takt_tfl_dequantise(c, x, takt_tfl_tensor_in(c, 0));
 }
 
-/* Range and step moved so that 0 lies on the grid, as training does. */
+/* Shifts range and step so that 0 is on the grid, as training does. */
 static takt_id simulated(takt_tfl_call *c)
 {
     enum { MIN, MAX, BITS, NARROW };
@@ -54,7 +54,7 @@ static takt_id simulated(takt_tfl_call *c)
 
 static takt_status adapt(takt_tfl_call *c)
 {
-    if (c->floats != NULL) /* what is read is floats already, and results are quantised */
+    if (c->floats != NULL) /* inputs are floats already, and results are quantised */
         return takt_tfl_done(c, takt_tfl_need(c, 0));
     if (takt_tfl_is(c, "QUANTIZE"))
         return takt_tfl_done(c, quantised(c));

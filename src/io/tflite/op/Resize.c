@@ -47,7 +47,7 @@ static void between(line *l, bool aligns, bool halves)
     }
 }
 
-/* The same in tenths of bits, as integers are. */
+/* The same in tenths of bits, like integers. */
 static void between_integers(line *l, bool aligns, bool halves)
 {
     const int64_t unit = 1 << 10;

@@ -64,14 +64,14 @@ static int32_t add_tensor(takt_tflw *w, const takt_tflw_tensor *t)
     return (int32_t)w->tensor_count++;
 }
 
-/* What LiteRT has kernels for. */
+/* Types that LiteRT has kernels for. */
 static bool is_computed(takt_dtype dtype)
 {
     return dtype == TAKT_F32 || dtype == TAKT_I32 || dtype == TAKT_I64 || dtype == TAKT_I8 ||
            dtype == TAKT_U8 || dtype == TAKT_I16 || dtype == TAKT_BOOL;
 }
 
-/* And what weights may be stored as. */
+/* And types that weights may be stored in. */
 static bool is_stored(takt_dtype dtype)
 {
     return is_computed(dtype) || dtype == TAKT_F16 || dtype == TAKT_I4;

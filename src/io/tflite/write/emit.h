@@ -25,7 +25,7 @@ typedef struct takt_tflw_tensor {
     size_t bytes;
     takt_tflw_grid grid;
     bool is_handle;   /* a resource: names a variable */
-    bool is_variable; /* state that its operator keeps by itself */
+    bool is_variable; /* state that its operator holds itself */
 } takt_tflw_tensor;
 
 /* A field of an operator's options. */
@@ -98,14 +98,14 @@ static inline int32_t takt_tflw_in(takt_tflw *w, const takt_node *n, uint32_t k)
 {
     return takt_tflw_value(w, n->in[k]);
 }
-/* A tensor for the value of a node, on this grid (NULL: none), which everybody sees from now on. */
+/* A tensor for the value of a node, on this grid (NULL: none), visible to all later operators. */
 int32_t takt_tflw_result(takt_tflw *w, takt_id id, const takt_tflw_grid *grid);
 const takt_tflw_tensor *takt_tflw_at(const takt_tflw *w, int32_t tensor);
 
 /* ---- operators ---- */
 
-/* "CONV_2D" with its inputs (-1: left out) and one result (-1: none). The operator stays until the
- * next call: options can be given to it. */
+/* "CONV_2D" with its inputs (-1: left out) and one result (-1: none). The operator can be given
+ * options until the next call. */
 takt_tflw_op *takt_tflw_call(takt_tflw *w, const char *name, size_t count, const int32_t *in,
                              int32_t out);
 static inline takt_tflw_op *takt_tflw_1(takt_tflw *w, const char *name, int32_t x, int32_t out)
@@ -145,7 +145,7 @@ bool takt_tflw_is_widened(const takt_graph *g, const takt_node *n);
 /* The integers of a constant as a tensor, with its grid. */
 int32_t takt_tflw_integers(takt_tflw *w, const takt_tflw_constant *c);
 bool takt_tflw_constant_of(takt_tflw *w, takt_id id, takt_tflw_constant *c);
-/* Its axes in the order `perm`; `c` then has them. */
+/* Transposes its axes by `perm`; `c` then has them. */
 void takt_tflw_permute(takt_tflw *w, takt_tflw_constant *c, const int64_t *perm);
 /* Its numbers, dequantised; NULL after a failure. */
 const double *takt_tflw_reals(takt_tflw *w, const takt_tflw_constant *c, size_t *count);
@@ -155,7 +155,7 @@ int32_t takt_tflw_floats(takt_tflw *w, const takt_tflw_constant *c);
 /* ---- layers (tail.c) ---- */
 
 typedef struct takt_tflw_tail {
-    takt_id end;      /* what the operator computes */
+    takt_id end;      /* the operator's result */
     takt_id bias;     /* a constant that is added on the last axis, or TAKT_NONE */
     int activation;   /* of the schema */
     takt_id quantize; /* `end`, if that rounds to integers; else TAKT_NONE */
@@ -213,7 +213,7 @@ void takt_tflw_state_end(takt_tflw *w);
 bool takt_tflw_is_whole(const takt_node *n);
 /* The grids of the values that such a node reads and makes. */
 void takt_tflw_whole_grids(takt_tflw *w, takt_id id);
-/* Whether the slot is read and set by one such node alone, whose operator then keeps it. */
+/* Whether only one such node reads and sets the slot; then its operator holds it. */
 bool takt_tflw_keeps_slot(const takt_tflw *w, const takt_slot *slot);
 
 /* ---- the graph before it is written (prepare.c) ---- */

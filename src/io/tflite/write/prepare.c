@@ -1,5 +1,5 @@
-/* prepare.c - the graph that is written: sizes are numbers, parameters constants, channels last,
- * and what TensorFlow Lite has no operator for is made of what it has. */
+/* prepare.c - the graph to write: sizes are numbers, parameters constants, channels last, and
+ * operations without a TensorFlow Lite operator are decomposed. */
 #include "io/tflite/write/emit.h"
 #include "op/util/conv.h"
 #include "pass/fold_node.h"
@@ -84,7 +84,7 @@ static bool is_move(const takt_node *n)
     return n->op == &takt_op_reshape || n->op == &takt_op_transpose;
 }
 
-/* Rounding by one scale comes before a move: next to the layer that it belongs to. */
+/* Rounding with one scale is placed before a move, next to the layer that it belongs to. */
 static takt_id round_first(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;

@@ -16,7 +16,7 @@ bool takt_tflw_is_level(takt_dtype dtype)
     return dtype == TAKT_I8 || dtype == TAKT_U8 || dtype == TAKT_I16;
 }
 
-/* Copies a grid that is known to a value whose grid is not. */
+/* Copies a known grid to a value whose grid is unknown. */
 static bool spread(takt_tflw *w, takt_id from, takt_id to)
 {
     if (from == TAKT_NONE || to == TAKT_NONE || w->grids[from].count == 0 ||

@@ -4,7 +4,7 @@
 
 enum { CALL_ONCE = 103, VAR_HANDLE = 111, READ_VARIABLE = 112, ASSIGN_VARIABLE = 113 };
 
-/* What a slot holds before the first run. */
+/* The value of a slot before the first run. */
 static const void *first_value(takt_tflw *w, const takt_slot *slot)
 {
     const takt_slot *from = takt_graph_find_slot(w->source, slot->name);

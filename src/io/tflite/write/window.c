@@ -1,4 +1,4 @@
-/* window.c - windows of convolutions and pools as TensorFlow Lite has them. */
+/* window.c - windows of convolutions and pools in TensorFlow Lite. */
 #include "io/tflite/write/window.h"
 
 void takt_tflw_widen(takt_tflw *w, takt_tflw_window *v, int32_t *x)

@@ -17,7 +17,7 @@ static bool recognises(const uint8_t *bytes, size_t length)
     return i < length && bytes[i] == '{' && !takt_safetensors_recognises(bytes, length);
 }
 
-/* The contents of the index, and the parts of it found so far. */
+/* The contents of the index, and its parts so far. */
 typedef struct shards {
     takt_weights_reader *r;
     const char *folder;
@@ -55,7 +55,7 @@ static takt_status misled(const shards *s, const takt_json *at, const char *name
     return at != NULL ? takt_fail_offset(s->r->ctx, at->offset) : s->r->ctx->error.status;
 }
 
-/* A tensor belongs to the part that the index names and to no other. */
+/* A tensor must be in the part that the index names, and only there. */
 static takt_status visit_part(shards *s, const char *part, const uint8_t *bytes, size_t length)
 {
     takt_weight_list list;

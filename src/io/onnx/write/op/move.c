@@ -21,7 +21,7 @@ static bool reshape(takt_emit *e, const takt_node *n)
     const bool is_found = named > 1 || (named == 1 && has_zero);
     to = is_found ? takt_emit_shape(e, shape->dims, shape->count)
                   : takt_emit_vector(e, dims, shape->count);
-    if (is_found || has_zero) /* a size that is found out may be 0, and means that */
+    if (is_found || has_zero) /* a size found at run time may be 0, and means 0 */
         takt_emit_i(e, "allowzero", 1);
     takt_emit_2(e, "Reshape", e->out, takt_emit_in(e, 0), to);
     return true;

@@ -75,7 +75,7 @@ static bool open_lists(work *w)
     return w->e->status == TAKT_OK;
 }
 
-/* A place becomes the next node of the tree; false if it already is one. */
+/* A position becomes the next node of the tree; false if it already is one. */
 static bool add(work *w, size_t tree, size_t first, int64_t place, int64_t *number)
 {
     if (w->number[place] >= 0)

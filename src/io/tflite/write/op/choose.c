@@ -68,7 +68,7 @@ static bool gelu(takt_tflw *w, const takt_node *n)
     return true;
 }
 
-/* ELU has no alpha: with another one only what is below 0 goes through it. */
+/* ELU has no alpha: for values other than 1, only the negative part is scaled. */
 static bool elu(takt_tflw *w, const takt_node *n)
 {
     const double alpha = n->attr[0].f64;

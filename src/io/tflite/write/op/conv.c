@@ -25,7 +25,7 @@ static takt_tflw_window window_of(const takt_node *n, const takt_type *x, const 
     return v;
 }
 
-/* Weights of one spatial axis get a second of size 1 before it. */
+/* Weights of one spatial axis get a second one of size 1 before it. */
 static void flat_weight(takt_tflw *w, int32_t weight, bool is_depthwise)
 {
     if (weight < 0)

@@ -32,7 +32,8 @@ static const named *find(const takt_op *op)
     return NULL;
 }
 
-/* Functions that LiteRT has of integers: to any scale, or to the one that fits their range. */
+/* Functions that LiteRT has for integers: with any output scale, or with the one that fits their
+ * range. */
 static bool is_integer_function(takt_tflw *w, const takt_node *n)
 {
     const takt_tflw_tail t = takt_tflw_tail_of(w, w->id, (takt_tflw_wish){false, false, true});
@@ -64,7 +65,7 @@ static bool integers(takt_tflw *w, const takt_node *n, const named *a)
     return true;
 }
 
-/* The grid that all inputs share, if they have one: a maximum of integers keeps it. */
+/* The common grid of all inputs, if there is one: a maximum of integers keeps it. */
 static const takt_tflw_grid *shared(const takt_tflw *w, int32_t a, int32_t b)
 {
     const takt_tflw_grid *x = &takt_tflw_at(w, a)->grid;

@@ -39,7 +39,7 @@ static bool broadcast(takt_tflw *w, const takt_node *n)
     return true;
 }
 
-/* Parts of integers are put on the result's grid, which LiteRT wants all to have. */
+/* Requantises integer parts to the result's grid, since LiteRT requires one grid for all. */
 static int32_t on_grid(takt_tflw *w, int32_t x, const takt_tflw_grid *to)
 {
     const takt_tflw_tensor from = *takt_tflw_at(w, x);

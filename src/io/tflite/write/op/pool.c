@@ -75,8 +75,8 @@ static takt_tflw_window two_of(const takt_tflw_window *v, int a, int b)
     return two;
 }
 
-/* Over rows and columns of each plane first, then over planes: maxima, sums and the numbers of what
- * was added are those of both, one after another. */
+/* Over rows and columns of each plane first, then over planes: maxima, sums and counts are combined
+ * from both. */
 static bool volume(takt_tflw *w, const takt_node *n, const takt_tflw_window *v)
 {
     const takt_type *x = takt_type_of(w->g, n->in[0]);
@@ -97,7 +97,7 @@ static bool volume(takt_tflw *w, const takt_node *n, const takt_tflw_window *v)
     return true;
 }
 
-/* The pool on the grid of its input, as LiteRT requires, and then onto that of the result. */
+/* Pools on the grid of the input, as LiteRT requires, then requantises to that of the result. */
 static bool emit(takt_tflw *w, const takt_node *n)
 {
     const takt_type *x = takt_type_of(w->g, n->in[0]);

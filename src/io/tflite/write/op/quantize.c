@@ -2,7 +2,7 @@
  * scale to another. */
 #include "io/tflite/write/emit.h"
 
-/* Integers that LiteRT requantises; -1: floats, or none of its pairs of types. */
+/* Integer types that LiteRT requantises between; -1: floats, or an unsupported pair. */
 static int32_t integers(takt_tflw *w, const takt_node *n)
 {
     const int32_t x = takt_tflw_levels(w, n->in[0]);

@@ -4,7 +4,7 @@
 
 enum { K, AXIS, LARGEST, SORTED };
 
-/* What a result is written to: the node's own tensor, or one that is then moved there. */
+/* The tensor that a result is written to: the node's own, or one that is then moved there. */
 static int32_t target(takt_tflw *w, uint32_t part, const takt_type *type, bool is_moved)
 {
     const takt_id id = takt_tflw_part(w, w->id, part);

@@ -1,4 +1,4 @@
-/* whole.c - operators that were read whole (io/tflite/whole.h): written as the file had them. */
+/* whole.c - operators that were read whole (io/tflite/whole.h): written back unchanged. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static takt_id given(const takt_node *n, const char *kind, size_t i)
     return at < body->input_count ? n->in[at] : TAKT_NONE;
 }
 
-/* The result of this name: the node itself if it has no other. */
+/* The result of this name: the node itself if it has only one. */
 static takt_id result(const takt_tflw *w, takt_id id, const char *kind, size_t i)
 {
     const takt_node *n = &w->g->nodes[id];
