@@ -240,8 +240,8 @@ static bool is_widened(const takt_graph *g, takt_id id)
            takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) == 16;
 }
 
-/* The same value as another node, which no pass merges with the first: `saturate` says something
- * about 8 bits only. */
+/* The same value as a separate node, which no pass merges with the first: `saturate` only matters
+ * for 8 bits. */
 static takt_id widened_again(takt_graph *g, takt_id narrow)
 {
     const takt_named_attr attrs[] = {

@@ -27,7 +27,7 @@ static takt_id append(const takt_batch_node *x, const takt_id *in, const takt_at
 }
 
 /* Input `i` as [dim, 1, ..., shape], with `rank` dimensions after the first; without samples the
- * first is 1 if `is_forced`, else it stays as it is. */
+ * first is 1 if `is_forced`, otherwise unchanged. */
 static takt_id raise(const takt_batch_node *x, size_t i, int rank, bool is_forced)
 {
     const takt_type *t = type_in(x, i);
@@ -174,8 +174,8 @@ static takt_id gather_sum(const takt_batch_node *x)
     return append(x, in, attrs);
 }
 
-/* Samples with their own starts. A sample whose first dimension is 1 replaces that: plans recognise
- * caches by this form. */
+/* Samples with their own starts. If a sample's first dimension is 1, the samples' dimension
+ * replaces it: plans recognise caches by this form. */
 static takt_id update_slice(const takt_batch_node *x)
 {
     takt_graph *g = x->b->out;
@@ -288,7 +288,7 @@ static takt_id matmul(const takt_batch_node *x)
     if (full + 1 > TAKT_MAX_RANK)
         return TAKT_NONE;
     for (int i = 0; i < 2; i++) {
-        if (t[i]->rank == 1) { /* a row on the left, a column on the right; as it is read */
+        if (t[i]->rank == 1) { /* a row on the left, a column on the right, as it is read */
             const bool is_row = i == 0;
             takt_dim dims[TAKT_MAX_RANK + 1] = {x->many[i] ? x->b->dim : 1};
             for (int d = 1; d <= full; d++)

@@ -11,8 +11,8 @@ TAKT_MUST_USE takt_status takt_specialize_children(const takt_graph *g, const ta
                                                    const int64_t *sizes, size_t count,
                                                    takt_graph *children[static TAKT_MAX_ATTRS]);
 
-/* A body that finds sizes itself: their names have no number in `sizes`; `tops` has the sizes they
- * are planned for, if the caller gave them. */
+/* A body that finds sizes itself: their names have no number in `sizes`; `tops` has the sizes to
+ * plan for, if the caller gave them. */
 TAKT_MUST_USE takt_status takt_graph_specialize_body(const takt_graph *in, const int64_t *sizes,
                                                      const int64_t *tops, size_t count,
                                                      takt_graph **out);

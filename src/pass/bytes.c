@@ -1,11 +1,11 @@
-/* bytes.c - quantised values are moved as bytes, and go from one grid to another without floats.
+/* bytes.c - moves quantised values as bytes, and converts them between grids without floats.
  *
  * Each element is computed from the same one by the same operations, so no bit changes.
  */
 #include "pass/match.h"
 #include "pass/passes.h"
 
-enum { MOST = 64 }; /* inputs of a concat that is looked at */
+enum { MOST = 64 }; /* inputs of a concat that are examined */
 
 static bool is_move(const takt_op *op)
 {
@@ -112,7 +112,7 @@ static bool is_table(const takt_graph *g, takt_id id, const takt_type *shape, in
     return is_some;
 }
 
-/* What of `id`, which broadcasts into the table, belongs to the rows that are asked for. */
+/* The part of `id`, which broadcasts into the table, for the requested rows. */
 static takt_id rows_of(takt_graph *g, const takt_node *n, takt_id id, int depth)
 {
     const takt_type *table = takt_type_of(g, n->in[0]), *t = takt_type_of(g, id);

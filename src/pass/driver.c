@@ -143,8 +143,8 @@ static bool is_read(const takt_graph *g, size_t from, takt_id id)
     return false;
 }
 
-/* An input that only this node read, and that the rule dropped, lives on in the node of its kind
- * that the rule made, or in the result: so does its origin. */
+/* If the rule dropped an input that only this node read, its origin passes to the new node of the
+ * same kind, or to the result. */
 static void carry_origin(takt_graph *g, size_t from, takt_id left, takt_id result)
 {
     takt_id heir = result;

@@ -65,7 +65,7 @@ static takt_status fail_unknown(const extraction *x, const char *name)
                           near.best != NULL ? near.best : "", near.best != NULL ? "? " : "");
 }
 
-/* An input, an output, a value as it is printed, or a layer. */
+/* An input, an output, a printed value, or a layer. */
 static takt_status find(extraction *x, const char *name, takt_id *id)
 {
     const takt_graph *g = x->in;
@@ -95,7 +95,7 @@ static takt_status find_all(extraction *x, const char *const *names, size_t coun
     return TAKT_OK;
 }
 
-/* ---- what belongs to the part ---- */
+/* ---- the contents of the part ---- */
 
 /* Inputs have smaller ids, so one sweep downwards reaches them all. */
 static void sweep(extraction *x)

@@ -19,7 +19,7 @@ static bool foldable(const takt_rewrite *r, const takt_node *n)
         return false;
     if (n->op == &takt_op_cast && takt_dtype_bits(takt_type_of(r->out, n->in[0])->dtype) <= 16 &&
         takt_dtype_is_float(n->type->dtype) && takt_dtype_bits(n->type->dtype) > 16)
-        return false; /* weights that were made narrow stay so */
+        return false; /* weights that were narrowed stay narrow */
     for (uint32_t k = 0; k < n->in_count; k++) {
         size_t bytes;
         if (n->in[k] == TAKT_NONE || !takt_match_is_constant(r->out, n->in[k]) ||

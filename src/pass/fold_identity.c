@@ -5,7 +5,7 @@
 #include "pass/match.h"
 #include "pass/passes.h"
 
-/* The operand, unless the other one made the result larger than it. */
+/* The operand, unless the other one made the result larger. */
 static takt_id keep(takt_rewrite *r, const takt_node *n, takt_id x)
 {
     if (takt_match_type(r->out, x, n->type))

@@ -1,6 +1,6 @@
 /* fold_moves.c - transposes, reshapes, slices and the like that cancel or do nothing.
  *
- * Transposes are pushed down through element-wise operations, where they meet others. Nothing is
+ * Transposes are pushed down through element-wise operations, until they meet others. Nothing is
  * computed differently, so no bit changes.
  */
 #include "op/util/conv.h"
@@ -24,7 +24,7 @@ static takt_id whole_slice(takt_rewrite *r, const takt_node *n)
     return same_as_input(r, n);
 }
 
-/* Not by its type alone: padding before may be cut off after. */
+/* The type alone does not decide: padding added before may be cut off after. */
 static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
 {
     const takt_attr *before = takt_node_attr(n, "before"), *after = takt_node_attr(n, "after");
@@ -34,14 +34,14 @@ static takt_id pad_nothing(takt_rewrite *r, const takt_node *n)
     return same_as_input(r, n);
 }
 
-/* Whether both have as many elements, whatever the sizes are. */
+/* Whether both have the same number of elements for all sizes. */
 static bool same_count(takt_graph *g, const takt_type *a, const takt_type *b)
 {
     const takt_dim x = takt_make_product(g, a->dim, a->rank);
     return takt_dim_same(g->dims, x, takt_make_product(g, b->dim, b->rank));
 }
 
-/* What sizes have to keep for two of them does not follow from one. */
+/* The condition on sizes for two reshapes does not follow from one of them. */
 static takt_id reshape_twice(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *inner = takt_match_op(r->out, n->in[0], &takt_op_reshape);
@@ -217,8 +217,8 @@ static bool swaps_last_two(const takt_attr *perm)
     return n >= 2 && perm->i64s[n - 2] == (int64_t)n - 1 && perm->i64s[n - 1] == (int64_t)n - 2;
 }
 
-/* Pieces of one size side by side, taken apart again, with the last two axes swapped: elements of
- * the pieces alternate. */
+/* Concatenates pieces of one size and splits them with the last two axes swapped: elements of the
+ * pieces alternate. */
 static takt_id interleave(takt_rewrite *r, const takt_node *n)
 {
     enum { MOST = 16 };
@@ -264,7 +264,7 @@ static takt_id matmul_transposed(takt_rewrite *r, const takt_node *n)
     return changed ? takt_matmul(r->out, in[0], in[1], flags[0], flags[1]) : TAKT_NONE;
 }
 
-/* The same indices along the axis everywhere: rows are picked, not elements one by one. */
+/* The same indices along the whole axis: rows are gathered, not single elements. */
 static takt_id same_indices(takt_rewrite *r, const takt_node *n)
 {
     const takt_node *b = takt_match_op(r->out, n->in[1], &takt_op_broadcast);
@@ -309,8 +309,8 @@ static takt_id transposed_product(takt_rewrite *r, const takt_node *n)
     return takt_matmul(r->out, mm->in[1], mm->in[0], !b, !a);
 }
 
-/* What a pad of `n`'s first input adds around its spatial axes, in addition to the padding of `n`;
- * false: it does more, or its value is not the zero point, which is what `n` pads with. */
+/* The padding that a pad of `n`'s first input adds to the spatial axes, in addition to that of `n`;
+ * false: it does more, or its value is not the zero point that `n` pads with. */
 static bool pads_alike(const takt_graph *g, const takt_node *n, const takt_node *pad, int64_t *to)
 {
     const takt_attr *before = takt_node_attr(pad, "before"), *after = takt_node_attr(pad, "after");

@@ -16,7 +16,7 @@ static const char counter_name[] = "rows in use";
 
 /* ---- nodes out of their order ---- */
 
-/* Why nothing was built: the graph's failure, or that of what comes before it. */
+/* Why nothing was built: the failure of the graph, or of an earlier stage. */
 static takt_status failed(const takt_growth *w)
 {
     return w->c.out->status != TAKT_OK ? w->c.out->status : w->c.in->ctx->error.status;

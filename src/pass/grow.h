@@ -22,7 +22,7 @@ typedef struct takt_growing {
     int64_t perm[TAKT_MAX_RANK]; /* from its axis order to that of `past` */
     bool is_gated;               /* in a branch */
     takt_gate gate;
-    takt_id slot, view, next; /* in the new graph: the state, its part in use, what it becomes */
+    takt_id slot, view, next; /* in the new graph: the state, its used part, its next value */
 } takt_growing;
 
 typedef struct takt_growth {

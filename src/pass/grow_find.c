@@ -17,7 +17,8 @@ static bool is_no_cast(const takt_graph *g, const takt_node *n)
     return n->op == &takt_op_cast && takt_type_of(g, n->in[0])->dtype == n->type->dtype;
 }
 
-/* What `id` is a transpose of, through any number of them. Axis i of `id` is axis perm[i] of it. */
+/* The value that `id` is a transpose of, through any number of them. Axis i of `id` is axis perm[i]
+ * of it. */
 static takt_id untransposed(const takt_graph *g, takt_id id, int64_t *perm)
 {
     const int rank = takt_type_of(g, id)->rank;

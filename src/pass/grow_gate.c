@@ -85,7 +85,7 @@ static bool is_pair(const takt_graph *g, const takt_type *out, takt_gate *gate)
         return false;
     for (takt_id id = gate->all; id < gate->other; id++)
         if (g->nodes[id].op == &takt_op_length)
-            return false; /* nodes before it may not move in front of it */
+            return false; /* earlier nodes may not move in front of it */
     return find_choice(g, cut->type->dim[0], past->dim[0], gate);
 }
 

@@ -84,7 +84,7 @@ static takt_magnitude negated(takt_magnitude m)
     return m;
 }
 
-/* With the zeros around it. */
+/* Including the zeros of the padding. */
 static takt_magnitude with_zero(const takt_node *n, takt_magnitude m)
 {
     const takt_attr *mode = takt_node_attr(n, "mode"), *value = takt_node_attr(n, "value");

@@ -19,7 +19,7 @@ takt_magnitude takt_magnitude_of(const takt_graph *g, takt_id id);
 takt_magnitude takt_magnitude_mul(takt_magnitude a, takt_magnitude b);
 takt_magnitude takt_magnitude_over_root(takt_magnitude a, takt_magnitude b, double epsilon);
 /* Values of `dtype` (f32 or f64) that lie within `m` are finite, and where they are subnormal the
- * loss is below the rounding of the largest of them: that one is at least `peak`. */
+ * loss is below the rounding of the largest of them, which is at least `peak`. */
 bool takt_magnitude_fits(takt_magnitude m, double peak, takt_dtype dtype);
 
 #endif

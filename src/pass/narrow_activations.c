@@ -29,7 +29,7 @@ static takt_id narrowed(takt_graph *g, takt_id id)
     n = takt_match_op(g, id, &takt_op_transpose);
     if (n == NULL)
         return takt_cast(g, id, TAKT_BF16);
-    const takt_node old = *n; /* a copy: the graph grows; half the bytes are transposed then */
+    const takt_node old = *n; /* a copy: the graph grows; then half the bytes are transposed */
     const takt_id narrow = takt_cast(g, old.in[0], TAKT_BF16);
     return takt_graph_append(g, &takt_op_transpose, 1, &narrow, old.attr);
 }
@@ -200,7 +200,7 @@ static takt_id transpose(takt_rewrite *r, const takt_node *n)
     return takt_cast(g, takt_graph_append(g, n->op, 1, &narrow, n->attr), TAKT_F32);
 }
 
-/* The maximum of some numbers is one of them. */
+/* The maximum is one of its inputs. */
 static takt_id max_pool(takt_rewrite *r, const takt_node *n)
 {
     if (takt_node_attr(n, "layout")->i64 != TAKT_NHWC)

@@ -99,7 +99,8 @@ static int64_t item(const takt_attr *list, uint32_t i, int64_t otherwise)
     return i < list->count ? list->i64s[i] : otherwise;
 }
 
-/* Axis `k` of the convolution; false: sizes are not known, or it has a stride or few taps apart. */
+/* Axis `k` of the convolution; false: sizes are unknown, or it has a stride, or few distinct
+ * taps. */
 static bool read_axis(const takt_graph *g, const takt_node *n, int k, axis *a)
 {
     const takt_type *x = takt_type_of(g, n->in[0]), *w = takt_type_of(g, n->in[1]);

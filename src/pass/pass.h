@@ -181,17 +181,17 @@ TAKT_MUST_USE takt_status takt_graph_amp(const takt_graph *in, takt_dtype to,
                                          takt_pass_report *report, takt_graph **out);
 
 /* A training step of such a model, in which the backward pass widens values of 16 bits itself
- * instead of reading those widened by the forward pass, which thus need not be kept. `loss` is what
- * the forward pass computes. */
+ * instead of reading those widened by the forward pass, which thus need not be kept. `loss` is the
+ * result of the forward pass. */
 TAKT_MUST_USE takt_status takt_graph_amp_late(const takt_graph *in, takt_id loss, takt_graph **out);
 
 /* Where a graph is cut: names of inputs, outputs, values as they are printed, or layers. */
 typedef struct takt_cut {
-    const char *const *from; /* become inputs; none: the graph's own, as far as they are needed */
+    const char *const *from; /* become inputs; none: the graph's own that are needed */
     size_t from_count;
     const char *const *to; /* become outputs; none: the graph's own */
     size_t to_count;
-    bool keep_inputs; /* also keep those of the graph that nothing needs */
+    bool keep_inputs; /* also keep the graph's own that are not needed */
 } takt_cut;
 TAKT_MUST_USE takt_status takt_graph_extract(const takt_graph *in, const takt_cut *cut,
                                              takt_graph **out);

@@ -35,7 +35,7 @@ static const stage stages[] = {
      "the plan does it, after all passes: only under `numerics = fast`, for the cpu backend"},
 };
 
-/* The last is selected like the others, but the plan applies it if its settings ask for it. */
+/* The last is selected like the others, but applied by the plan if its settings request it. */
 enum { STAGES = sizeof stages / sizeof *stages, STANDARD = STAGES - 1 };
 
 size_t takt_pipeline_count(void)

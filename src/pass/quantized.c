@@ -247,7 +247,7 @@ static takt_id bias_of(takt_graph *g, takt_id addend, takt_dim count, takt_id sc
     return takt_graph_call(g, &takt_op_quantize, 2, (const takt_id[]){flat, scale}, 2, attrs);
 }
 
-/* Dequantised from i32, so that it is on the grid of the sum, or on one close to it. */
+/* Dequantised from i32: on the grid of the sum, or on one close to it. */
 static bool is_whole(const takt_graph *g, takt_id addend)
 {
     const takt_node *moved = takt_match_op(g, addend, &takt_op_reshape);
@@ -329,7 +329,7 @@ static takt_id quantize(takt_rewrite *r, const takt_node *n)
     return has_bound ? takt_graph_append(g, &takt_op_max, 2, bound, NULL) : sum_of_bytes;
 }
 
-/* The bounds that a node cuts x off at. */
+/* The bounds that a node clamps x to. */
 static bool cuts(const takt_graph *g, const takt_node *n, takt_id *x, double *lo, double *hi)
 {
     *lo = -INFINITY;
@@ -357,7 +357,7 @@ static bool cuts(const takt_graph *g, const takt_node *n, takt_id *x, double *lo
 }
 
 /* Quantisation is monotone and saturates: a bound that rounds to the end of the grid, or beyond,
- * cuts off nothing that the grid does not. */
+ * clamps nothing that the grid does not. */
 static takt_id inside(takt_rewrite *r, const takt_node *n)
 {
     takt_graph *g = r->out;

@@ -89,7 +89,7 @@ static double element(const takt_node *table, size_t i)
                                       : (double)takt_dtype_get_i(dtype, data, i);
 }
 
-/* Whether `keeps` has a 1 where `hides` has a 0, and the other way round. */
+/* Whether `keeps` is 1 where `hides` is 0, and vice versa. */
 static bool is_opposite(const takt_graph *g, takt_id keeps, takt_id hides)
 {
     enum { MOST = 1 << 22 }; /* elements that are compared */
@@ -126,7 +126,8 @@ static takt_id unmasked(takt_uses u, takt_id id, takt_id mask)
     return TAKT_NONE;
 }
 
-/* The product that `scores` is, with or without a mask; `*plain` is what the mask was added to. */
+/* The product behind `scores`, with or without a mask; `*plain` is the value before the mask was
+ * added. */
 static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended *a, takt_id *plain)
 {
     const takt_node *sum = takt_known_op(u.g, scores, &takt_op_add);

@@ -6,7 +6,7 @@
 #include "op/util/make.h"
 #include "pass/recognise.h"
 
-/* A transpose without one of the axes of size 1 that its operand has. */
+/* A transpose without one of the size-1 axes of its operand. */
 typedef struct turn {
     int64_t perm[4];
     takt_dim dim[4]; /* of the operand */
@@ -63,8 +63,8 @@ static bool find_alone(const takt_graph *g, takt_id id, bool is_transposed, takt
     return false;
 }
 
-/* The slot of axis 0 that `id` is, by an index or by a slice and a reshape, and the value it comes
- * from. */
+/* The slot of axis 0 that `id` selects, by an index or by a slice and a reshape, and the value it
+ * comes from. */
 static bool find_slot(const takt_graph *g, takt_id id, takt_id *from, int64_t *slot)
 {
     const takt_node *moved = takt_known_op(g, id, &takt_op_reshape);

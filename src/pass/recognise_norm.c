@@ -61,9 +61,9 @@ static bool centred(const takt_graph *g, takt_id id, takt_id *x, takt_id *mean, 
     return true;
 }
 
-/* What a root is taken of: a mean of squares and a small number. */
+/* The operand of a root: a mean of squares plus a small number. */
 typedef struct spread {
-    takt_id of, x, mean; /* what is squared; if that is x - mean: these, else of and TAKT_NONE */
+    takt_id of, x, mean; /* the squared value; if it is x - mean: these, else of and TAKT_NONE */
     double epsilon;
     axes_kind kind;
 } spread;

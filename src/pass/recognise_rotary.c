@@ -82,7 +82,7 @@ static bool constant_repeats(const takt_node *n, size_t half)
     return true;
 }
 
-/* Whether rows of the last axis stay as they are. */
+/* Whether rows of the last axis are unchanged. */
 static bool keeps_rows(const takt_graph *g, const takt_node *n)
 {
     if (n->op == &takt_op_gather)

@@ -25,7 +25,7 @@ typedef struct family {
     unsigned char *is_done;
 } family;
 
-/* One of the convolutions to be joined, and what follows it. */
+/* One of the convolutions to be joined, and its followers. */
 typedef struct member {
     takt_id node[STAGES], fixed[STAGES]; /* a stage's node, and its weights or bias */
     int64_t channels;
@@ -225,7 +225,7 @@ static void count_uses(family *f)
         f->uses[g->checks[i].id]++;
 }
 
-/* Chains of narrow convolutions by what they read, each in order. */
+/* Chains of narrow convolutions by their input, each in order. */
 static bool find_sisters(family *f)
 {
     const takt_graph *g = f->c.in;

@@ -23,8 +23,7 @@ typedef struct takt_template {
     size_t type_count, type_capacity, shape_count, shape_capacity, value_count, value_capacity;
     takt_id *outer; /* nodes with subgraphs */
     size_t outer_count, outer_capacity;
-    unsigned char *is_sized; /* per node: something of it, or of what it is computed from, depends
-                              * on sizes */
+    unsigned char *is_sized; /* per node: it, or a value it is computed from, depends on sizes */
     takt_id *checked;        /* nodes whose rules a size may break, in order */
     size_t checked_count, checked_capacity;
 } takt_template;
@@ -43,7 +42,7 @@ TAKT_MUST_USE takt_status takt_template_size(const takt_template *t, const int64
  * subgraphs. Those are unchanged; the caller that resizes a subgraph checks its nodes. */
 TAKT_MUST_USE takt_status takt_template_put(const takt_template *t, const int64_t *cells,
                                             takt_graph *g);
-/* With cells that were checked before. */
+/* With cells that have been checked. */
 void takt_template_write(const takt_template *t, const int64_t *cells, takt_graph *g);
 /* template_check.c: finds the nodes whose rules a number can break; and checks them. */
 TAKT_MUST_USE takt_status takt_template_list(takt_template *t);

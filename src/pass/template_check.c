@@ -51,7 +51,7 @@ typedef enum meeting {
     PRODUCT,  /* a matrix product */
     NORM,     /* of rows of a size that is a number */
     SAME,     /* the same number of elements in other dimensions */
-    JOINED,   /* one axis is the sum of those of the inputs, the others are the same */
+    JOINED,   /* one axis is the sum of those of the inputs, the others are equal */
 } meeting;
 
 static meeting meeting_of(const takt_op *op)

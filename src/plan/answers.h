@@ -62,7 +62,7 @@ bool takt_answers_holds(const struct takt_builder *b, uint32_t buffer);
 /* Marks the request as one that cannot be replayed. */
 void takt_answers_give_up(struct takt_builder *b);
 /* Gives the plan of a subgraph other sizes, by index of names; `*graph` is then the graph it
- * computes. `*done` false: it cannot have them. */
+ * computes. `*done` false: these sizes are not possible. */
 TAKT_MUST_USE takt_status takt_child_resize(const takt_answer *answer, const int64_t *sizes,
                                             size_t count, const takt_graph **graph, bool *done);
 /* The failure of a step whose requests differ from before; nothing is recorded. */

@@ -90,7 +90,7 @@ typedef struct island {
 typedef struct survey {
     takt_builder *b;
     const takt_machine *home, *away;
-    uint32_t *parent;  /* per node: towards the first of its island */
+    uint32_t *parent;  /* per node: next towards the first of its island */
     island *islands;   /* at that first node */
     uint32_t *counted; /* per value: the island that it was last copied for, plus 1 */
     size_t nodes;      /* nodes computed in a run, on any backend */
@@ -145,7 +145,8 @@ static void count_copy(survey *s, takt_id value, uint32_t first)
     s->islands[first].there += s->away->copy_us + (per_us > 0 ? (double)bytes / per_us : 0);
 }
 
-/* State is stored where its next value is made, so what an island makes itself is there already. */
+/* State is stored in the space that makes its next value, so values that an island makes itself are
+ * already there. */
 static bool is_state_of_island(const survey *s, takt_id value)
 {
     const takt_builder *b = s->b;
@@ -173,7 +174,7 @@ static void connect(survey *s)
     }
 }
 
-/* Elements that a scan goes through; 0 of other nodes. */
+/* Elements that a scan iterates over; 0 for other nodes. */
 static double iterations_of(const takt_graph *g, const takt_node *n)
 {
     if (n->op != &takt_op_scan)
@@ -184,8 +185,8 @@ static double iterations_of(const takt_graph *g, const takt_node *n)
     return (double)x->dim[axis < 0 ? axis + x->rank : axis];
 }
 
-/* The operations of bodies count, too: those of a scan for every element. What they read and write
- * does not: it stays in near memory. */
+/* Operations of bodies count too, those of a scan for every element. Their memory traffic does not:
+ * it stays in near memory. */
 static void add_cost(const takt_graph *g, takt_id id, takt_cost *cost)
 {
     const takt_node *n = &g->nodes[id];
@@ -213,7 +214,7 @@ static void weigh(survey *s)
             takt_cost cost = {0};
             add_cost(g, (takt_id)i, &cost);
             /* An iteration takes as long as a step to begin; on a device it waits for all blocks of
-             * the one before it, or for the host, which takes as long as a segment. */
+             * the previous one, or for the host, which takes as long as a segment. */
             const double iterations = iterations_of(g, &g->nodes[i]);
             s->islands[own].here += takt_machine_us(s->home, &cost) + iterations * s->home->step_us;
             s->islands[own].there +=

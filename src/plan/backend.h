@@ -52,8 +52,8 @@
 
 #include "plan/plan.h"
 
-/* Nodes that become one step: an anchor, then what was fused after it, in graph order; then perhaps
- * a second anchor and what was fused after that. For a map step all nodes are element-wise and
+/* Nodes that become one step: an anchor and the nodes fused after it, in graph order; then perhaps
+ * a second anchor and the nodes fused after that. For a map step all nodes are element-wise and
  * nodes[0] is merely the first. */
 typedef struct takt_group {
     takt_id *nodes;
@@ -63,7 +63,7 @@ typedef struct takt_group {
     bool is_commit; /* writes over the state: runs last */
 } takt_group;
 
-/* What a backend may request while it compiles a step. Everything is borrowed. */
+/* The services for a backend that compiles a step. Everything is borrowed. */
 typedef struct takt_planner {
     takt_ctx *ctx;
     takt_plan *plan;
@@ -88,7 +88,7 @@ const char *takt_planner_text(takt_planner *p, const char *format, ...) TAKT_PRI
 const char *takt_planner_same_text(takt_planner *p, const char *format, ...) TAKT_PRINTF(2, 3);
 /* The step takes memory from elsewhere: it cannot be recompiled in place for other sizes. */
 void takt_planner_rigid(takt_planner *p);
-/* What was stored when this step was first compiled; NULL: this is the first time. */
+/* The value stored when this step was first compiled; NULL: this is the first time. */
 const void *takt_planner_recall(takt_planner *p);
 TAKT_MUST_USE takt_status takt_planner_remember(takt_planner *p, const void *kind);
 /* The dense view of a node's value: an input or a result of the step. The buffer exists already
@@ -105,8 +105,8 @@ TAKT_MUST_USE takt_status takt_planner_result(takt_planner *p, takt_id anchor, u
                                               size_t *index);
 /* Adds all results of the anchor to step->out, in order. */
 TAKT_MUST_USE takt_status takt_planner_outputs(takt_planner *p, takt_id anchor);
-/* Like _output, but the result replaces step->in[input] if nobody reads that afterwards: the kernel
- * must allow dst == src exactly. */
+/* Like _output, but the result replaces step->in[input] if nothing reads that afterwards: the
+ * kernel must allow dst == src exactly. */
 TAKT_MUST_USE takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input,
                                                    size_t *index);
 /* Like _output_over for the next value of a state that is step->in[input], if nobody reads the old
@@ -123,8 +123,8 @@ typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
-/* The same for what several threads may pack: part `index` of `count` of what `fill` does, which
- * cannot fail. */
+/* The same for data that several threads may pack: `fill` does part `index` of `count`, and cannot
+ * fail. */
 typedef void takt_fill_part_fn(const void *user, const void *from, void *to, size_t index,
                                size_t count);
 typedef struct takt_filler {
@@ -135,9 +135,8 @@ typedef struct takt_filler {
 } takt_filler;
 TAKT_MUST_USE takt_status takt_planner_packed_by(takt_planner *p, takt_id from,
                                                  const takt_filler *how, void *user, size_t *index);
-/* True of what takt_planner_packed takes: constants, and state whose packed forms sessions keep, so
- * that runs find them packed; also what is made of such state by a transpose or a cast. `fill` must
- * not fail for state. */
+/* Whether takt_planner_packed accepts the value: constants, and state whose packed forms sessions
+ * keep between runs; also a transpose or cast of such state. `fill` must not fail for state. */
 bool takt_planner_is_kept(const takt_planner *p, takt_id node);
 /* A form of such state that is packed by several threads: step->in[*index] views it as raw u8. */
 typedef struct takt_packer {
@@ -161,7 +160,7 @@ bool takt_planner_is_constant(const takt_planner *p, takt_id node);
 bool takt_planner_in_prologue(const takt_planner *p);
 /* The kernel of `family` for the step; NULL if there is none. */
 const takt_kernel *takt_planner_find(takt_planner *p, const char *family);
-/* The same, noted in the step as the one that does its work. */
+/* The same, recorded in the step as the kernel that does its work. */
 const takt_kernel *takt_planner_kernel(takt_planner *p, const char *family);
 /* Sets the step's note to the reason why it has no products of 16 bits though the caller allows
  * them, unless it has another note. */
@@ -216,16 +215,16 @@ struct takt_backend {
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
     /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
-    /* Every node is a separate step, even those that others lower or fuse. */
+    /* Every node is a separate step, even one that others lower or fuse. */
     bool is_reference;
-    /* Its performance, by what open() made, or by the instructions that it may use; absent: as the
-     * fallback. */
+    /* Its performance, from the result of open() or the instructions that it may use; absent: as
+     * the fallback. */
     const takt_machine *(*machine)(const void *state, takt_isa_set isas);
 
     /* Its memory; NULL: the host's, and the following are absent, too. */
     const takt_device *device;
     /* `base`: per buffer of the plan, as in takt_execution; `arena`: of its space, for scratch.
-     * Both stay where they are until session_close. Failures go into the plan's context. */
+     * Both stay valid until session_close. Failures are recorded in the plan's context. */
     takt_status (*session_open)(void *state, const takt_plan *plan, void *const *base,
                                 unsigned char *arena, void **part);
     void (*session_close)(void *part);

@@ -1,4 +1,4 @@
-/* basis.c - life of a basis, and the lists that know it. */
+/* basis.c - life of a basis, and the lists that contain it. */
 #include "plan/basis.h"
 
 #include <string.h>
@@ -153,7 +153,7 @@ takt_basis *takt_basis_peek(takt_ctx *ctx, takt_basis *const *at)
 
 /* ---- constants that no step reads ---- */
 
-/* What a basis had for plans of other sizes; freed when the lock is given back. */
+/* A basis's data for plans of other sizes; freed when the lock is released. */
 typedef struct spoils {
     takt_template *template;
     takt_packs *packs;
@@ -206,7 +206,7 @@ static spoils strip(takt_basis *b)
     return take(b);
 }
 
-/* Subgraphs whose sizes runs find keep what they have: so do those inside of them. */
+/* Subgraphs whose sizes are found by runs keep their data, and so do those inside them. */
 static void discard(takt_ctx *ctx, spoils all)
 {
     for (size_t i = 0; i < all.body_count; i++) {

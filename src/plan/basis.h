@@ -42,7 +42,8 @@ takt_basis *takt_basis_find(takt_ctx *ctx, takt_basis **list, const char *key);
 bool takt_basis_find_pack(takt_basis *b, const takt_pack_name *name, takt_tensor *tensor);
 /* Makes it visible to others. */
 void takt_basis_list(takt_basis *b, takt_basis **list);
-/* Empties a list; plans keep what their steps read, and the rest is freed unless pinned. */
+/* Empties a list; plans keep the data that their steps read, and the rest is freed unless
+ * pinned. */
 void takt_basis_forget(takt_ctx *ctx, takt_basis **list);
 /* Between the two calls, constants that no step reads are kept; false: they have been freed
  * already. */
@@ -58,8 +59,8 @@ void takt_basis_leave(takt_plan *plan);
 /* Whether the constants of a basis have one user, which may free them while planning. */
 bool takt_basis_is_single(takt_basis *b);
 
-/* What a plan holds only so that plans of other sizes can be made: graphs, and the weights that
- * these are packed from. With a fresh count, under the lock of the plan cache. */
+/* Data that a plan holds only for making plans of other sizes: graphs, and the weights that these
+ * are packed from. With a fresh count, under the lock of the plan cache. */
 TAKT_INNER uint64_t takt_tally_kept(struct takt_tally *t, const takt_plan *plan);
 
 #endif

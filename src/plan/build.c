@@ -215,7 +215,7 @@ static takt_status constant_bases(takt_builder *b)
     return TAKT_OK;
 }
 
-/* Whether all threads of the plan compute a constant: its results are worth waking them for. */
+/* Whether all threads of the plan compute a constant: it is large enough to wake them. */
 static bool is_shared(const takt_builder *b, const takt_step *step)
 {
     size_t bytes = 0;

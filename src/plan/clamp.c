@@ -4,7 +4,7 @@
 #include "op/util/length.h"
 #include "plan/resize.h"
 
-/* False: it cannot but be 0 now, and was not. */
+/* False: it can only be 0 now, but was not. */
 static bool clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none, size_t name,
                   int64_t size)
 {
@@ -39,7 +39,7 @@ static bool is_decided(const takt_plan *top, size_t name, takt_id before)
     return false;
 }
 
-/* Whether another name was found to be 0 before. */
+/* Whether another name was 0 before. */
 static bool has_none(const takt_plan *top, const int64_t *names, size_t name, takt_id before)
 {
     for (size_t i = 0; i < top->name_count; i++)
@@ -86,8 +86,8 @@ static void mark(const takt_plan *top, takt_id behind, uint64_t marks[MARKS / 64
     }
 }
 
-/* Whether element `k` of this length is the first that gives `*name` its number: others that have
- * the same name, because their values meet, only compare. */
+/* Whether element `k` of this length is the first that gives `*name` its number: others with the
+ * same name, because their values broadcast, only compare. */
 static bool is_open(const takt_plan *top, const takt_node *n, uint32_t k, takt_id behind,
                     const uint64_t marks[MARKS / 64], size_t *name)
 {
@@ -120,14 +120,14 @@ static bool clamp_all(const takt_plan *top, int64_t *cells, const unsigned char 
             !is_open(top, n, p->index, behind, marks, &name))
             continue;
         takt_error_copy(top->ctx, &before);
-        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may be wrong still */
+        if (takt_sizes_run(&t->sizes, cells) != TAKT_OK) /* later ones may still be wrong */
             takt_error_put_back(top->ctx, &before);
         is_known &= clamp(top, cells, is_none, name, cells[p->cell]);
     }
     return is_known;
 }
 
-/* Where a branch cannot be taken any more, the other one is: that it was not says nothing. */
+/* If a branch can no longer be taken, the other one will be, even if it was not before. */
 void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
                      takt_id behind)
 {

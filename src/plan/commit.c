@@ -15,7 +15,7 @@
 typedef struct committer {
     takt_builder *b;
     unsigned char *may; /* per group: it may run in the commit phase */
-    int32_t *set;       /* per group: the first group of those that become one */
+    int32_t *set;       /* per group: the first group of the set that is merged */
     takt_id *readers;   /* nodes that read state, themselves or a view of it */
     size_t reader_count;
 } committer;

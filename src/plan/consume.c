@@ -77,7 +77,7 @@ static void drop(takt_builder *b, takt_id root)
         takt_tensor_release((takt_tensor *)(uintptr_t)n->attr[0].tensor);
 }
 
-/* Whether the group was not made, and nothing is left that could request a result of it. */
+/* Whether the group was not made, and nothing can still request one of its results. */
 static bool is_unasked(const takt_builder *b, const takt_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {

@@ -64,7 +64,7 @@ static void refuse_read(takt_builder *b)
             b->is_derived[b->root[g->slots[i].next]] = 0;
 }
 
-/* A value made from one that is read directly no longer counts as made from the state. */
+/* A value made from one that is read directly does not count as made from the state. */
 static bool refuse_orphans(takt_builder *b)
 {
     bool any = false;

@@ -35,7 +35,7 @@ typedef struct takt_transfer {
 /* The memory of a device. `dev` is what the backend's open() made. Functions are thread-safe. */
 typedef struct takt_device {
     /* Memory at a multiple of `alignment`; its contents are arbitrary. TAKT_ERR_MEMORY if there is
-     * not enough; the caller says what for. */
+     * not enough; the caller adds the purpose to the message. */
     takt_status (*get)(void *dev, size_t bytes, void **data);
     void (*put)(void *dev, void *data, size_t bytes);
     /* Returns when the bytes have arrived. Nothing else uses them meanwhile. Failures are recorded
@@ -58,7 +58,7 @@ typedef struct takt_machine {
     double flops_per_us, bytes_per_us; /* of a step */
     double step_us;                    /* overhead per step */
     double segment_us;                 /* to start a segment and to detect its end */
-    double copy_us, copied_per_us;     /* a copy from or to the host, and bytes of it */
+    double copy_us, copied_per_us;     /* time of a copy from or to the host, and of a byte of it */
 } takt_machine;
 
 /* One measured performance figure of a device. */

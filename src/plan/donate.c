@@ -28,7 +28,8 @@ static int bits_of(const takt_builder *b, takt_id node)
     return takt_dtype_bits(takt_type_of(b->p.graph, node)->dtype);
 }
 
-/* Buffers are numbered by when they begin, so one sweep gives the input to one after another. */
+/* Buffers are numbered by their first use, so one sweep can pass the input's memory from one to the
+ * next. */
 static void lend(takt_builder *b, const takt_buffer *host)
 {
     takt_plan *plan = b->p.plan;

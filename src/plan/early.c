@@ -15,7 +15,7 @@ typedef struct early {
     takt_builder *b;
     int32_t *kept;    /* groups that are not commits, in their order */
     int32_t *commits; /* the others */
-    size_t *before;   /* per commit: the place among `kept` that it comes before */
+    size_t *before;   /* per commit: the position among `kept` that it precedes */
     size_t kept_count, commit_count;
     size_t safe; /* from here on nothing in `kept` can fault */
 } early;
@@ -108,7 +108,7 @@ static bool can_fault(const takt_builder *b, const takt_group *group)
 
 /* ---- when a commit may run ---- */
 
-/* Behind the last group that `tells` something about. */
+/* After the last group that `tells` something about. */
 typedef bool tells_fn(const early *e, const takt_node *n, takt_id id, takt_id what);
 
 static size_t behind(const early *e, tells_fn *tells, takt_id what)
@@ -151,7 +151,7 @@ static bool is_needed(const takt_builder *b, takt_id value)
     return false;
 }
 
-/* Place of what one input of a commit needs. */
+/* The position required by one input of a commit. */
 static size_t after_input(const early *e, const takt_group *group, takt_id in)
 {
     const takt_builder *b = e->b;
@@ -165,7 +165,7 @@ static size_t after_input(const early *e, const takt_group *group, takt_id in)
         return 0;
     root = op == &takt_op_get ? g->nodes[root].in[0] : root;
     const size_t at = behind(e, makes_it, root);
-    return at > 0 ? at : e->kept_count; /* another commit makes it: they stay in order */
+    return at > 0 ? at : e->kept_count; /* made by another commit: they keep their order */
 }
 
 static size_t earliest(const early *e, int32_t commit)
@@ -192,7 +192,8 @@ static size_t earliest(const early *e, int32_t commit)
     return at;
 }
 
-/* A number made of inputs, such as a rate times a decay, by groups that `is_first` marks so far. */
+/* A number computed from inputs, such as a rate times a decay, by groups that `is_first` has marked
+ * so far. */
 static bool is_number(const takt_builder *b, const takt_group *group, const unsigned char *is_first)
 {
     const takt_graph *g = b->p.graph;
@@ -266,7 +267,7 @@ takt_status takt_builder_place_commits(takt_builder *b)
     return TAKT_OK;
 }
 
-/* What runs after state was overwritten belongs to the commit phase. */
+/* Steps that run after state was overwritten belong to the commit phase. */
 void takt_builder_seal(takt_builder *b)
 {
     takt_plan *plan = b->p.plan;

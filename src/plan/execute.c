@@ -8,7 +8,7 @@
 
 typedef struct call {
     const takt_step *step;
-    takt_step_run_fn *run; /* of the step's, the one whose tasks are under way */
+    takt_step_run_fn *run; /* the step whose tasks are under way */
     void *const *base;
     char *scratch;
     takt_fault_slot *fault;
@@ -17,7 +17,7 @@ typedef struct call {
     _Atomic int stopping; /* the error that ends the run; tasks that have not begun are skipped */
 } call;
 
-/* What a task can query while it runs. */
+/* The run's data for a task. */
 typedef struct poll {
     takt_poll base; /* must be first: the task sees only this part */
     call *call;
@@ -64,7 +64,7 @@ static bool stops_inside(const takt_poll *base)
     return stops(p->call, p->worker);
 }
 
-/* `pool`: for the task itself. */
+/* `pool`: for use by the task itself. */
 static void begin_task(call *c, size_t index, int worker, takt_pool *pool)
 {
     const poll p = {.base.stops = stops_inside, .call = c, .worker = worker};
@@ -88,7 +88,7 @@ static uint64_t now(const call *c)
     return ctx->now_ns(ctx->clock_user);
 }
 
-/* With the clock read before and after: the rest of a step's time, its workers waited. */
+/* Reads the clock before and after: the workers waited for the rest of a step's time. */
 static void run_task_watched(void *user, size_t index, int worker)
 {
     const call *c = user;
@@ -205,7 +205,7 @@ static takt_status stopped(const takt_execution *x, int id, const char *where, s
     return x->error->status;
 }
 
-/* Why the run must end here; TAKT_OK if it may go on. */
+/* Why the run must end here; TAKT_OK if it may continue. */
 static takt_status interruption(const takt_execution *x, const char *where, size_t step)
 {
     if (takt_is_cancelled(x))
@@ -264,8 +264,7 @@ static void undo(const takt_execution *x, size_t end)
     }
 }
 
-/* Steps on the host, one after another; `*done` is the number of steps of the plan that are
- * done. */
+/* Runs steps on the host in order; `*done` is the number of steps of the plan that are done. */
 static takt_status run_host(const takt_execution *x, takt_pool *pool, const takt_segment *g,
                             size_t *done)
 {
@@ -295,7 +294,7 @@ static takt_status report_loss(const takt_execution *x, const takt_segment *g, s
     return takt_error_hint(x->error, "reset the session, or load its state from a file");
 }
 
-/* Steps elsewhere, and waiting for them. */
+/* Starts steps on other devices, and waits for them. */
 static takt_status run_away(const takt_execution *x, const takt_segment *g, size_t *done)
 {
     void *part = x->parts[g->space];
@@ -321,7 +320,7 @@ static takt_status run_away(const takt_execution *x, const takt_segment *g, size
     return TAKT_OK;
 }
 
-/* Cuts are for runs that can be interrupted; one that is only begun is enqueued at once. */
+/* Cuts are for runs that can be interrupted; an asynchronous run is enqueued as a whole. */
 static takt_segment uncut(const takt_plan *plan)
 {
     takt_segment all = plan->segments[0];

@@ -7,8 +7,8 @@
 
 struct takt_session;
 
-/* The events of a run, and who reads them: profiles, monitors, timed training. A run passes events
- * on and knows no reader, so that what nobody reads costs a look at a pointer. */
+/* The events of a run, read by profiles, monitors and timed training. A run does not know its
+ * readers; without one, an event costs the test of a pointer. */
 typedef struct takt_watch {
     void (*before)(void *user, size_t step); /* NULL, as `after`: the steps are of no interest */
     void (*after)(void *user, size_t step);
@@ -67,7 +67,7 @@ struct takt_execution {
 bool takt_point_holds(const takt_plan *plan, const takt_step *step, const int64_t *found);
 /* After a size point: resizes the steps after it, or ends the run. */
 TAKT_MUST_USE takt_status takt_point_pass(const takt_execution *x, size_t step);
-/* What a size point found. */
+/* The sizes that a size point found. */
 static inline const int64_t *takt_point_found(const takt_step *s, void *const *base)
 {
     return (const int64_t *)(const void *)((const char *)base[s->out[0].buffer] + s->out[0].offset);

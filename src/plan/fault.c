@@ -6,7 +6,7 @@
 #include "os/os.h"
 #include "plan/plan.h"
 
-/* tests/unit/fault_merge.c switches threads wherever this stands. */
+/* tests/unit/fault_merge.c switches threads at each use of this. */
 #ifndef TAKT_FAULT_POINT
 #define TAKT_FAULT_POINT() ((void)0)
 #endif

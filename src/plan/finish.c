@@ -138,7 +138,7 @@ static takt_status shelter_state(takt_builder *b, size_t slot, takt_push_fn *pus
     const takt_id root = s->next == TAKT_NONE ? TAKT_NONE : b->root[s->next];
     if (root == TAKT_NONE || root == s->value || b->p.plan->slots[slot].from != UINT32_MAX ||
         b->p.graph->nodes[root].op != &takt_op_state ||
-        b->space_of[root] != TAKT_HOST) /* a value from another space is a copy already */
+        b->space_of[root] != TAKT_HOST) /* a value from another space has already been copied */
         return TAKT_OK;
     takt_buffer to = {.place = TAKT_PLACE_ARENA, .value = TAKT_NONE};
     if (!takt_type_bytes(takt_type_of(b->p.graph, root), &to.bytes))
@@ -202,7 +202,7 @@ static bool is_same_segment(const takt_step *a, const takt_step *b)
            !b->is_driven && (a->space == TAKT_HOST || a->backend == b->backend);
 }
 
-/* A fault is checked when its segment has ended, and so are the inputs that it refers to. */
+/* A fault, and the inputs that it refers to, are checked when its segment has ended. */
 void takt_finish_faults(takt_builder *b)
 {
     const takt_plan *plan = b->p.plan;
@@ -350,7 +350,7 @@ void takt_plan_release_internal(takt_plan *plan)
     }
     for (takt_plan *other = plan->variants, *next; other != NULL; other = next) {
         next = other->variant;
-        takt_plan_release_internal(other); /* which has none itself */
+        takt_plan_release_internal(other); /* which does not have one itself */
     }
     takt_repeat_destroy(plan->body);
     takt_basis_leave(plan);

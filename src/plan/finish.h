@@ -17,7 +17,7 @@ TAKT_MUST_USE takt_status takt_finish_segments(takt_builder *b);
 enum { TAKT_SEGMENT_US = 1000 }; /* segments of a device that take longer are cut between steps */
 /* An estimate; 0 on the host. */
 TAKT_INNER double takt_segment_us(const takt_plan *plan, const takt_segment *g);
-/* Whether a segment was cut from the one before it, only so that a run can be interrupted there. */
+/* Whether a segment was split from the previous one only so that a run can be interrupted there. */
 TAKT_INNER bool takt_segment_goes_on(const takt_plan *plan, size_t index);
 /* Inputs of steps that can fail on a device live until their segment ends. */
 void takt_finish_faults(takt_builder *b);
@@ -29,8 +29,8 @@ TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
 /* The name of a node for messages: its name, its origin, or its op. */
 TAKT_INNER const char *takt_node_label(const takt_node *n);
 void takt_add_cost(const takt_graph *g, takt_id node, takt_cost *cost);
-/* Operations and bytes of a step at the plan's sizes: what it states itself and those of its nodes.
- * Only reports and estimates need them, so another size does not compute them. */
+/* Operations and bytes of a step at the plan's sizes: its own figures and those of its nodes. Only
+ * reports and estimates need them, so they are not recomputed for other sizes. */
 TAKT_INNER takt_cost takt_step_cost(const takt_plan *plan, const takt_step *s);
 
 #endif

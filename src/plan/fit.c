@@ -8,7 +8,7 @@
 #include "plan/rematerialise.h"
 
 /* By default a step that holds much memory may take this much longer, as estimated. Mixed precision
- * is asked for to save memory, so there it is more of the time and less of the memory. */
+ * is meant to save memory, so there more time is allowed for less memory. */
 static const double cheap[] = {1.002, 1.01};
 static const size_t much[] = {64 << 20, 4 << 20};
 enum { ROUNDS = 6 };

@@ -21,7 +21,7 @@ static bool is_cache(const takt_builder *b, takt_id state)
 }
 
 /* A training step changes every weight, so its forms would be packed in every run anyway: products
- * pack what they read, and no memory is kept for it. */
+ * pack their operands, and no memory is kept for them. */
 bool takt_state_has_forms(const takt_builder *b, takt_id node)
 {
     const takt_node *n = &b->p.graph->nodes[node];
@@ -318,7 +318,7 @@ takt_status takt_builder_place_forms(takt_builder *b)
 
 /* ---- the commit phase ---- */
 
-/* The same views, with one buffer for another. */
+/* The same views, with one buffer replaced by another. */
 static takt_view *elsewhere(takt_builder *b, const takt_view *views, size_t count, uint32_t old,
                             uint32_t new)
 {
@@ -328,8 +328,8 @@ static takt_view *elsewhere(takt_builder *b, const takt_view *views, size_t coun
     return made;
 }
 
-/* One step of those that pack a form. It reads `*from` instead of `old`; unless it is the last one,
- * both are then set to its result. */
+/* One of the steps that pack a form. It reads `*from` instead of `old`; unless it is the last, both
+ * are then set to its result. */
 static takt_status push_step(takt_builder *b, const takt_step *of, bool is_last, uint32_t *old,
                              uint32_t *from)
 {

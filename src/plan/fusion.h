@@ -9,7 +9,7 @@ double takt_machine_us(const takt_machine *m, const takt_cost *c);
 /* `step`: the cost of the step so far. */
 takt_fusion takt_fusion_estimate(const takt_builder *b, takt_id node, takt_id from,
                                  const takt_cost *step);
-/* The same where the node belongs to `step` already, and `from` is the result of step `other`. */
+/* The same where the node already belongs to `step`, and `from` is the result of step `other`. */
 takt_fusion takt_fusion_between(const takt_builder *b, takt_id node, takt_id from,
                                 const takt_cost *step, const takt_cost *other);
 /* The step's cost with the node in it. */

@@ -58,7 +58,7 @@ static int32_t latest_producer(const takt_builder *b, const takt_node *n, takt_i
     return latest;
 }
 
-/* An input that is a view of what the group itself computes would be read before it is written. */
+/* An input that is a view of the group's own result would be read before it is written. */
 static bool reads_view(const takt_builder *b, const takt_node *n, int32_t group)
 {
     for (uint32_t k = 0; k < n->in_count; k++)

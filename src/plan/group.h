@@ -12,11 +12,11 @@ enum {
 bool takt_group_same_shape(const takt_type *a, const takt_type *b);
 /* Appends a node. */
 TAKT_MUST_USE takt_status takt_group_join(takt_builder *b, takt_group *group, takt_id id);
-/* Makes `from` the last group: only node `id`, which is about to join it, reads its result. The
- * node's other inputs, constants, may have been computed after it. */
+/* Moves group `from` to the end: only node `id`, which is about to join it, reads its result. The
+ * node's other inputs are constants, which may be computed later. */
 void takt_group_make_last(takt_builder *b, int32_t from, takt_id id);
-/* Node `id` has joined an element-wise group. Where it also reads the result of another one that
- * begins at the same values, and nothing else does, the two become one step: neither is stored. */
+/* Node `id` has joined an element-wise group. If it also reads the result of another group with the
+ * same inputs, and nothing else does, the two become one step and neither result is stored. */
 TAKT_MUST_USE takt_status takt_group_take_branches(takt_builder *b, takt_id id);
 
 #endif

@@ -40,8 +40,8 @@ static int32_t renumbered(int32_t group, int32_t from, int32_t last)
     return group == from ? last : group > from ? group - 1 : group;
 }
 
-/* Group `from` becomes part of group `to` of the numbers without it; nodes from `end` on have no
- * group so far. A group that was made the last one has nodes older than its neighbours'. */
+/* Merges group `from` into group `to`, numbered as if `from` were gone; nodes from `end` on have no
+ * group yet. A group that was moved to the end has nodes older than its neighbours'. */
 static void renumber(takt_builder *b, int32_t from, int32_t to, takt_id end)
 {
     takt_id first = end;
@@ -87,8 +87,8 @@ static bool is_always_there(const takt_builder *b, takt_id id)
     return b->is_constant[id] || n->op == &takt_op_input || n->type->rank == 0;
 }
 
-/* Whether everything that `branch` reads is there in `group` anyway, so that no value must be kept
- * longer, and nothing but itself and one node that has read `result` reads what it computes. */
+/* Whether `group` reads all inputs of `branch` anyway, so that no value must be kept longer, and
+ * only `branch` itself and one reader of `result` read its values. */
 static bool is_branch(const takt_builder *b, const takt_group *branch, const takt_group *group,
                       takt_id result)
 {

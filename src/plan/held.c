@@ -38,7 +38,7 @@ static void tally(takt_tally *t, const takt_plan *plan)
         tally(t, child); /* subgraphs are nested to a limited depth */
     }
     for (const takt_plan *other = plan->variants; other != NULL; other = other->variant)
-        tally(t, other); /* which has none itself */
+        tally(t, other); /* which does not have one itself */
 }
 
 void takt_tally_plan(takt_tally *t, const takt_plan *plan)
@@ -58,7 +58,7 @@ uint64_t takt_tally_kept(takt_tally *t, const takt_plan *plan)
     return t->bytes - read;
 }
 
-/* What it has besides its plan; a child's plan is counted with that of its parent. */
+/* Its memory besides its plan; a child's plan is counted with that of its parent. */
 static void tally_tables(takt_tally *t, const takt_resizer *r)
 {
     const takt_answers *both[] = {&r->answers, &r->sized};

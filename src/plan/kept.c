@@ -18,7 +18,7 @@ struct takt_kept {
     size_t count, bytes, whole; /* slots, bytes of one, and of all with this record */
     uint64_t clock;
     uint64_t seen[MOST]; /* hashes of the sizes asked for last, in a ring: 0 is none */
-    size_t next;         /* where the next one goes */
+    size_t next;         /* index of the next one */
     slot slots[MOST];
     unsigned char data[];
 };

@@ -11,7 +11,7 @@
 
 typedef struct takt_kept takt_kept;
 
-/* What a size changes: the plan's steps, constant ones, and the blocks given to them. */
+/* The parts of a plan that depend on sizes: its steps, constant ones, and their memory. */
 typedef struct takt_kept_source {
     takt_plan *plan;
     const takt_answers *answers;

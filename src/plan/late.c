@@ -87,8 +87,8 @@ static takt_status want_inputs(takt_builder *b, const takt_group *group, size_t 
     return TAKT_OK;
 }
 
-/* A group's results get new memory, even one that was found: others hold that. Memory promised to a
- * step stays where it is. */
+/* A group's results get new memory, even a result that was found, since others hold it. Memory
+ * assigned to a step does not move. */
 static void renew(takt_builder *b, takt_id node)
 {
     if (b->is_late[node] != RESERVED)
@@ -199,7 +199,8 @@ static takt_status keep_promise(takt_builder *b, const takt_promise *p)
         TAKT_TRY(takt_builder_upload(b, &p->name, plan->buffer_of[p->name.node], &made));
     takt_tensor *to = &plan->constants[plan->buffers[p->buffer].index];
     *to = plan->constants[plan->buffers[made].index];
-    takt_storage_retain(to->storage); /* the other reference goes with a buffer that nobody reads */
+    takt_storage_retain(to->storage); /* the other reference is dropped with a buffer that nothing
+                                       * reads */
     return TAKT_OK;
 }
 

@@ -35,7 +35,7 @@ static takt_status list_lengths(takt_builder *b, size_t *count)
     return TAKT_OK;
 }
 
-/* Names that inputs give are known from the start; a length only compares them. */
+/* Names that inputs determine are known from the start; a length only compares them. */
 static void forget_given(const takt_template *t, uint32_t *last)
 {
     for (size_t i = 0; i < t->type_count; i++)
@@ -73,8 +73,8 @@ static void mark(takt_builder *b, const uint32_t *last, const takt_patch *patche
         b->latest[patches[i].node] = larger(b->latest[patches[i].node], last[patches[i].cell]);
 }
 
-/* A subgraph may mention names that none of its inputs and results has: it runs when everything
- * found before it is known. */
+/* A subgraph may use names that are not in its inputs and results: it runs when all sizes before it
+ * are known. */
 static void mark_outer(takt_builder *b, const takt_template *t, size_t count)
 {
     size_t before = 0;

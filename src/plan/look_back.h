@@ -1,6 +1,6 @@
 /* look_back.h - the steps just before a step whose results it may find spread over several caches:
- * a backend asks about them when it cuts the step into tasks, and what it hears is part of what
- * makes two steps twins. */
+ * a backend queries them when it divides the step into tasks, and the answer is part of what makes
+ * two steps twins. */
 #ifndef TAKT_PLAN_LOOK_BACK_H
 #define TAKT_PLAN_LOOK_BACK_H
 

@@ -72,7 +72,7 @@ void takt_builder_set_aside(takt_builder *b, takt_tensor *tensor)
 /* The smaller one that is large enough. */
 static bool use_spare(takt_builder *b, const takt_type *type, takt_tensor *tensor)
 {
-    enum { LEAST = 1 << 18 }; /* less comes from memory that was used before anyway */
+    enum { LEAST = 1 << 18 }; /* smaller blocks come from recycled memory anyway */
     takt_storage **best = NULL;
     size_t bytes;
     if (!takt_type_bytes(type, &bytes) || bytes < LEAST || takt_dtype_bits(type->dtype) < 8)

@@ -32,7 +32,8 @@ static void drop(takt_ctx *ctx, takt_opened *o)
     takt_mem_put(ctx, o, o->bytes);
 }
 
-/* Opening takes long, so it is done without the lock; who comes second drops its own. */
+/* Opening is slow, so it is done without the lock; if two threads open it, the second drops its
+ * own. */
 static takt_status open_new(takt_ctx *ctx, const takt_backend *backend, const char *which,
                             int threads, void **state)
 {

@@ -19,7 +19,7 @@ typedef struct scheduler {
     unsigned char *is_made;      /* per root: its memory is allocated */
     int32_t *ready;              /* groups that may run */
     size_t ready_count, done;
-    takt_id *stack; /* nodes that are there, to be passed on */
+    takt_id *stack; /* existing nodes, to be passed on */
     size_t depth;
     takt_space space; /* of the group that ran last */
 } scheduler;
@@ -144,8 +144,8 @@ static takt_space space_of(const takt_builder *b, int32_t group)
     return b->space_of[b->root[b->groups[group].nodes[0]]];
 }
 
-/* The first in the graph's order that runs in the same space as the one before it, so that segments
- * are few; constant groups do not run at all. */
+/* The first in the graph's order that runs in the same space as the previous one, to keep segments
+ * few; constant groups do not run. */
 static size_t stay(scheduler *s)
 {
     size_t best = 0;

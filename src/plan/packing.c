@@ -43,7 +43,7 @@ static void fill_one(void *user, size_t task, int thread)
     s->part(s->user, s->from, s->to, task, s->count);
 }
 
-/* By all threads of the plan, if it is worth waking them. */
+/* By all threads of the plan, if that pays off. */
 static takt_status fill_pack(takt_builder *b, const takt_pack_name *name, void *user,
                              const void *from, void *to)
 {
@@ -96,7 +96,7 @@ static takt_status move_pack(takt_builder *b, const takt_pack_name *name, uint32
     return takt_builder_upload(b, name, *buffer, buffer);
 }
 
-/* The pack that the step had at other sizes, if it requests the same one. */
+/* The pack that the step had at other sizes, if the request is the same. */
 static takt_status pack_again(takt_builder *b, takt_id from, const char *format, size_t bytes,
                               size_t *index)
 {

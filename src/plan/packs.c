@@ -10,7 +10,7 @@
 typedef struct entry {
     struct entry *next;
     takt_tensor tensor;
-    size_t bytes, block; /* block: what the entry and its format take */
+    size_t bytes, block; /* block: memory for the entry and its format */
     takt_fill_fn *fill;
     takt_space space;
     char format[];

@@ -25,7 +25,7 @@ void takt_packs_destroy(takt_packs *packs); /* accepts NULL */
 
 /* True and a tensor to be released, if it is present. */
 bool takt_packs_find(takt_packs *packs, const takt_pack_name *name, takt_tensor *tensor);
-/* The same in the packs of another graph that holds the same weights; `packs` knows the node. */
+/* The same in the packs of another graph with the same weights; `packs` contains the node. */
 bool takt_packs_find_in(takt_packs *other, const takt_packs *packs, const takt_pack_name *name,
                         takt_tensor *tensor);
 /* Adds its allocated bytes. */

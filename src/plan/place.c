@@ -21,7 +21,7 @@ typedef struct item {
     size_t bytes; /* multiple of 64 */
     int first, last;
     size_t offset;
-    size_t *result; /* where the offset goes */
+    size_t *result; /* destination of the offset */
     uint32_t order; /* ties are broken by it, so the result is the same everywhere */
 } item;
 
@@ -199,8 +199,8 @@ static size_t aligned(size_t bytes)
     return takt_round_up(bytes, TAKT_ALIGN);
 }
 
-/* The next buffer at or after `at` that is not a constant: which constants exist depends on what
- * was found. */
+/* The next buffer at or after `at` that is not a constant: which constants exist depends on the
+ * packs that were found. */
 static size_t next_buffer(const takt_plan *plan, size_t at)
 {
     while (at < plan->buffer_count && plan->buffers[at].place == TAKT_PLACE_CONSTANT)
@@ -242,7 +242,7 @@ static void reach(takt_plan *plan, takt_space space, size_t end)
     *arena = end > *arena ? end : *arena;
 }
 
-/* The arena ends where the last thing in it does. */
+/* The arena ends with its last item. */
 static void take_rooms(takt_plan *plan, const takt_plan *rooms)
 {
     for (size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0); i < plan->buffer_count;

@@ -61,13 +61,13 @@ typedef struct takt_view {
 
 /* ---- running ---- */
 
-/* The lowest bad element that a step met; its tasks merge theirs into it. */
+/* The lowest bad element that a step found; its tasks merge theirs into it. */
 typedef struct takt_fault_slot {
     _Atomic uint64_t element; /* TAKT_FAULT_NONE: none */
     _Atomic int64_t value;
     takt_lock lock; /* while the two above change */
 } takt_fault_slot;
-/* Before a step: no fault, whatever was there. */
+/* Clears the fault record before a step. */
 void takt_fault_reset(takt_fault_slot *slot);
 /* Keeps the lower of the two. */
 void takt_fault_merge(takt_fault_slot *slot, const takt_fault *fault);
@@ -100,14 +100,14 @@ typedef enum takt_work {
     TAKT_WORK_MOVE
 } takt_work;
 
-/* What kind of work a step is, for those who count, advise and measure: names are for people. */
+/* The kind of work of a step, for reports and measurements: names are for display only. */
 typedef struct takt_facts {
     takt_work work;        /* MOVE: bytes go from place to place, nothing is computed */
-    takt_dtype arithmetic; /* of products: I8, F16 or BF16; anything else: as the operands are */
+    takt_dtype arithmetic; /* of products: I8, F16 or BF16; otherwise the operands' type */
     bool is_cheap;         /* computing it twice costs about as much as keeping its value */
     bool is_generic;       /* there is no kernel for it */
     bool is_fast;          /* products of 16 bits, which `numerics = fast` allows */
-    bool lacks_fast;       /* its note says why it is not */
+    bool lacks_fast;       /* its note has the reason */
 } takt_facts;
 
 struct takt_step {
@@ -127,8 +127,8 @@ struct takt_step {
     takt_step_run_fn *after;
     /* Takes back what the step did to visible state; run when a later step of the run fails. */
     takt_step_run_fn *undo;
-    /* True if in[`in`], an input of the plan, may lie with other strides than its view has
-     * (takt_view_stride of execute.h tells them to a run); NULL: everything is read dense. */
+    /* True if in[`in`], an input of the plan, may have other strides than its view
+     * (takt_view_stride of execute.h returns them in a run); NULL: everything is read dense. */
     bool (*reads_view)(const takt_step *step, size_t in, const int64_t *stride);
     takt_view *in, *out;
     size_t in_count, out_count;
@@ -148,7 +148,7 @@ struct takt_step {
     bool shares_pool;       /* its one task runs tasks of its own on the threads of the run */
     bool is_commit;         /* overwrites visible state: runs last, is never interrupted */
     bool packs_state;       /* makes a form of a state again (takt_state_form) */
-    bool is_point;          /* a size point: its result says how large what follows is */
+    bool is_point;          /* a size point: its result determines the sizes of later steps */
     bool is_driven;         /* of a device: the host decides while it runs, so it is a segment */
     takt_error_id fault_id; /* 0: the step records its failures itself (control flow) */
     const takt_backend *backend;
@@ -157,31 +157,31 @@ struct takt_step {
 };
 
 /* The value of a slot in another layout, which steps read instead of it. Sessions keep it with the
- * slot: the run that changes the slot ends with `first` and `pack`, and a run begins with them
- * where somebody else has changed the slot since. */
+ * slot: the run that changes the slot ends with `first` and `pack`, and a run begins with them if
+ * the slot has been changed otherwise since. */
 typedef struct takt_state_form {
     uint32_t slot;
     const char *format; /* all that `pack` depends on, but for the function */
     takt_status (*fill)(void *user, const void *from, void *to); /* which it calls, or NULL */
     size_t bytes;
-    takt_id value;    /* whose elements it has: the slot's, or what is made of them alone */
+    takt_id value;    /* the source of its elements: the slot, or a value made from it alone */
     takt_step *first; /* steps that make that value, in the arena, where it is not the slot's own */
     size_t first_count;
     takt_step pack; /* from in[0], that value, to out[0] */
 } takt_state_form;
 
-/* What a plan does with a slot of its graph. */
+/* A plan's use of a slot of its graph. */
 typedef struct takt_plan_slot {
-    takt_space space; /* in which it lies */
+    takt_space space; /* space in which it lies */
     bool is_swapped;  /* the next value is made in other memory, which then becomes the slot's */
     bool is_changed;  /* by every run */
-    /* The next value is what another slot had: after the run this memory is the other one's. It is
-     * one of a ring of slots that hand on their memory; UINT32_MAX: it is not. */
+    /* The slot whose old value is the next value of this one: after the run they exchange memory.
+     * Such slots form a ring; UINT32_MAX: this one is not in a ring. */
     uint32_t from;
-    bool leads_ring; /* one of each ring does */
+    bool leads_ring; /* set for one slot of each ring */
 } takt_plan_slot;
 
-/* Steps of one space, one after another: the unit in which a backend is handed work. */
+/* Consecutive steps of one space: the unit of work that a backend receives. */
 typedef struct takt_segment {
     const takt_backend *backend; /* on the host: of its first step */
     takt_space space;
@@ -198,7 +198,7 @@ typedef struct takt_fusion {
     const char *refused; /* NULL: it is done; else why not */
 } takt_fusion;
 
-/* ---- what is asked for ---- */
+/* ---- settings ---- */
 
 typedef enum takt_hint { TAKT_HINT_LATENCY, TAKT_HINT_THROUGHPUT, TAKT_HINT_MEMORY } takt_hint;
 
@@ -222,11 +222,12 @@ typedef struct takt_plan_settings {
     const takt_backend *fallback; /* takes what that refuses, on the host; it runs everything */
     const char *library;          /* for its open(), or NULL */
     bool fuse;                    /* false: one step per node */
-    double min_gain;              /* fusions of a lower estimated gain are left alone; 0: none is */
+    double min_gain;              /* fusions with a lower estimated gain are not done; 0: all are
+                                   * done */
     bool reuse;                   /* false: no memory is shared, for debugging and comparison */
     bool in_place;                /* false: no step writes over its inputs */
     size_t memory_limit;          /* of weights, state, arena, inputs and outputs; 0: none */
-    size_t away_limit;            /* of what lies in the preferred backend's own memory; 0: none */
+    size_t away_limit;            /* of memory in the preferred backend's own space; 0: none */
     takt_order order;             /* of the groups */
     const takt_remat_step *remat; /* groups that run twice, in order of insertion */
     size_t remat_count;
@@ -238,16 +239,16 @@ typedef struct takt_plan_settings {
     double tradeoff;
     size_t activation_limit;     /* of a training step: most bytes of the arena; 0: none */
     bool no_winograd;            /* the hint `memory` gave up Winograd, whose weights are larger */
-    takt_hint hint;              /* what the caller said */
+    takt_hint hint;              /* the caller's settings */
     const char *donated;         /* names of inputs that steps may write over: "x,y"; or NULL */
     bool is_dry;                 /* no constant is packed or computed: sizes only */
-    bool consumes;               /* constants are given back as soon as no step will read them */
-    uint64_t passes_off;         /* for subgraphs: what takt_pass_choose said of the whole */
-    bool lower_all;              /* for subgraphs: no composite is kept but those of TAKT_WHOLE */
+    bool consumes;               /* constants are freed as soon as no step will read them */
+    uint64_t passes_off;         /* for subgraphs: the choice of takt_pass_choose for the whole */
+    bool lower_all;              /* for subgraphs: only composites of TAKT_WHOLE are kept */
     takt_gemm_blocking blocking; /* of matrix products, if is_blocked */
     bool is_blocked;
     bool is_fast;             /* products by bf16 dot products where the machine has them */
-    bool narrows_activations; /* and what convolutions read and write in bf16 */
+    bool narrows_activations; /* and convolutions read and write bf16 */
     takt_dtype precision;     /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
     const takt_plan *rooms;   /* of larger sizes, whose places in the arena are taken; or NULL */
     takt_basis *basis;        /* that the graph came from and constants are shared by; or NULL */
@@ -257,26 +258,26 @@ typedef struct takt_plan_settings {
 
 /* ---- the plan ---- */
 
-/* Sizes that a name may have, and the one that a plan is made for: the highest, unless values
- * decide it and the highest ones of several names cannot come together. */
+/* Sizes that a name may have, and the one that a plan is made for: the highest, unless it is found
+ * at run time and the highest sizes of several names exclude each other. */
 typedef struct takt_size_range {
     int64_t low, high, top;
     bool is_length; /* values decide it, not inputs */
 } takt_size_range;
 
-/* Bytes of scratch that a step takes from the arena: what is one task, one worker does. */
+/* Bytes of scratch that a step takes from the arena: a step of one task uses one worker's. */
 static inline size_t takt_step_scratch(const takt_step *s, int threads)
 {
     return s->scratch_bytes + s->scratch_each * (s->task_count == 1 ? 1 : (size_t)threads);
 }
 
-/* What a plan needs of a space. */
+/* A plan's memory requirements in a space. */
 typedef struct takt_plan_space {
     const takt_backend *backend; /* whose memory it is; NULL: the host's */
     void *device;                /* what its open() made; the context's */
     size_t arena, lower_bound, unshared;
     size_t constants, state; /* bytes */
-    size_t limit;            /* of their sum with the arena; 0: none was asked for */
+    size_t limit;            /* of their sum with the arena; 0: none was set */
 } takt_plan_space;
 
 struct takt_plan {
@@ -284,7 +285,7 @@ struct takt_plan {
     takt_arena arena; /* everything below that has no other owner */
     const takt_backend *backend;
     void *backend_state;   /* what its open() made; the context's */
-    takt_graph *graph;     /* concrete, optimised, lowered: what the steps compute */
+    takt_graph *graph;     /* concrete, optimised, lowered: the graph that the steps compute */
     takt_basis *basis;     /* that it was made from, or NULL */
     takt_plan *basis_next; /* among those made from it (basis.h) */
     bool has_joined;       /* them */
@@ -305,13 +306,13 @@ struct takt_plan {
     takt_view *view_of;  /* per node, if it has a buffer, at the sizes of the first plan */
     takt_tensor *constants;
     size_t constant_count;
-    /* By index of the graph's names: what it was made for, and the range that belongs to it, whose
-     * top that is; ranges NULL: this size alone. */
+    /* By index of the graph's names: the size it was made for, which is the top of its range;
+     * ranges NULL: this size alone. */
     const int64_t *sizes;
     const takt_size_range *ranges;
     size_t name_count;
-    /* Per node: how many of the lengths that values decide, in the order in which they are found,
-     * have to be known for it; NULL: there are none (lengths.c). */
+    /* Per node: how many of the run-time lengths, in the order in which they are found, must be
+     * known before it; NULL: there are none (lengths.c). */
     const uint32_t *latest;
     takt_plan *variants; /* plans for other sizes of the ranges (api/ranges.h), newest first */
     const takt_plan
@@ -319,7 +320,7 @@ struct takt_plan {
     takt_plan *variant; /* the next of them, under the lock of the plan cache */
     uint64_t made_ns;   /* what making it took */
     uint64_t made_peak; /* bytes that the context had at most until it was made */
-    const struct takt_plan_options *options; /* what the caller asked for, in the arena; or NULL */
+    const struct takt_plan_options *options; /* the caller's request, in the arena; or NULL */
     takt_tensor *initial;  /* per slot of the graph: its first value; storage NULL: all zero */
     takt_plan_slot *slots; /* per slot of the graph */
     takt_state_form *forms;
@@ -336,7 +337,8 @@ struct takt_plan {
     size_t unshared_bytes; /* if nothing were reused */
     size_t given_bytes;    /* arena in the graph's own order; 0: no other was tried */
     size_t moved_steps, repeated_steps, single_threaded_steps;
-    takt_plan_settings settings; /* what it was made with; pointers are the plan's own or NULL */
+    takt_plan_settings settings; /* the settings it was made with; pointers are the plan's own or
+                                  * NULL */
     size_t weight_bytes, packed_bytes, state_bytes, io_bytes;
     const takt_fusion *fusions; /* every opportunity, in graph order */
     size_t fusion_count;

@@ -1,5 +1,5 @@
-/* planner.c - what a backend may request while it compiles a step: views, constants in its own
- * form, kernels, and facts about the group. */
+/* planner.c - services for a backend that compiles a step: views, constants in its own form,
+ * kernels, and facts about the group. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,8 +10,8 @@
 #include "plan/builder.h"
 #include "plan/packs.h"
 
-/* False if a stride does not fit: a value that repeats another one needs no memory, and may be
- * larger than any. */
+/* False if a stride does not fit: a broadcast value needs no memory, and may be arbitrarily
+ * large. */
 static bool dense_view(const takt_type *type, takt_view *view)
 {
     view->dtype = type->dtype;
@@ -122,7 +122,7 @@ takt_status takt_planner_output(takt_planner *p, takt_id node, size_t *index)
 }
 
 /* The step reads the value in several ways: as itself and as a slice or another view of it, or, if
- * elements do not stay in place, twice. It must not be overwritten meanwhile. */
+ * elements move, twice. It must not be overwritten in place. */
 static bool is_read_twice(const takt_builder *b, takt_id value)
 {
     const takt_group *group = b->p.group;

@@ -24,15 +24,15 @@ static void mark(takt_names *own, const takt_names *cells, const takt_patch *pat
         own[patches[i].node] |= cells[patches[i].cell];
 }
 
-/* What a node says of itself, and what lies with it in one buffer: where its part begins depends on
- * the others. */
+/* The sizes of a node itself, and of the values that share its buffer, which determine its
+ * offset. */
 static takt_names around(const takt_builder *b, const takt_names *own, const takt_names *roots,
                          takt_id id)
 {
     return id == TAKT_NONE ? 0 : own[id] | roots[b->root[id]];
 }
 
-/* Steps inspect their inputs, and what those are computed from. */
+/* Steps inspect their inputs and the producers of those. */
 static takt_names gather(const takt_builder *b, const takt_names *own, const takt_names *roots,
                          takt_id id, int levels)
 {
@@ -42,7 +42,7 @@ static takt_names gather(const takt_builder *b, const takt_names *own, const tak
     return all;
 }
 
-/* The value of a constant depends on what those that it is computed from depend on. */
+/* A constant depends on the same sizes as the values that it is computed from. */
 static void pass_on(const takt_builder *b, takt_names *own)
 {
     const takt_graph *g = b->p.graph;

@@ -80,7 +80,7 @@ static bool reads(const takt_step *s, uint32_t buffer)
     return false;
 }
 
-/* The values of all steps; `now`: per buffer, the one that it holds. */
+/* The values of all steps; `now`: per buffer, its current value. */
 static void number(search *s, uint32_t *now)
 {
     const takt_plan *plan = s->plan;

@@ -4,11 +4,11 @@
 
 #include "plan/rematerialise.h"
 
-/* What a buffer of the host's arena holds for a while: a step that reads it and writes over it
- * begins another value. */
+/* A value in a buffer of the host's arena: a step that reads and overwrites the buffer begins a new
+ * one. */
 typedef struct takt_remat_value {
     size_t bytes;    /* 0: it is elsewhere */
-    int maker;       /* the only step that makes it, all of it, and that may run again; -1: none */
+    int maker;       /* the only step that makes it completely, and may run again; -1: none */
     int writers;     /* steps that write a part of it */
     int over;        /* the step that writes the next value over it; -1: none */
     int first, last; /* executions, while lives are counted */

@@ -189,7 +189,7 @@ static void improve(search *s, size_t target, double most, takt_remat *found)
         apply(s, &best);
         takt_remat_count(s);
         full = takt_remat_fullest(s);
-        if (s->live[full] > peak) { /* its inputs have made another execution fuller */
+        if (s->live[full] > peak) { /* its inputs have made another execution larger */
             take_back(s, &best);
             takt_remat_count(s);
             full = takt_remat_fullest(s);

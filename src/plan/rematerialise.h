@@ -29,7 +29,7 @@ TAKT_MUST_USE takt_status takt_remat_find(const takt_plan *plan, size_t target, 
                                           takt_remat *found);
 void takt_remat_deinit(takt_remat *found);
 /* A plan of a training step. Values that cost next to nothing to rematerialise are computed twice;
- * so are as many others as needed to keep the limit of the settings, and with `recomputes` to need
+ * so are as many others as needed to meet the limit of the settings, and with `recomputes` to need
  * the least memory. */
 TAKT_MUST_USE takt_status takt_plan_fit(takt_ctx *ctx, takt_graph *graph,
                                         const takt_plan_settings *settings, takt_plan **plan);

@@ -25,7 +25,7 @@ struct takt_repeat {
     takt_variants variants;
     const takt_variant *last; /* that ran last, where there is no resizer; or NULL */
     bool is_off;              /* the resizer's plan is of no size: it is set before it runs */
-    bool is_other;            /* not even of those that an iteration begins with */
+    bool is_other;            /* not even those that an iteration begins with */
     takt_lock lock;
 };
 
@@ -52,7 +52,7 @@ static takt_status number_of(const takt_graph *g, takt_dim d, const int64_t *siz
     return TAKT_OK;
 }
 
-/* What each name may be and is planned for, in the order in which they are found. */
+/* The range of each name and its planned size, in the order in which they are found. */
 static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int64_t *sizes,
                                size_t count)
 {
@@ -66,7 +66,7 @@ static takt_status find_ranges(const takt_graph *g, takt_size_range *ranges, int
                 continue;
             TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_BOUNDS].dims[k], sizes, count, &bound));
             TAKT_TRY(number_of(g, n->attr[TAKT_LENGTH_TOPS].dims[k], sizes, count, &top));
-            if (bound == TAKT_LENGTH_OPEN) /* what the caller said of it */
+            if (bound == TAKT_LENGTH_OPEN) /* the caller's value for it */
                 bound = sizes[name] >= 0 ? sizes[name] : TAKT_LENGTH_OPEN;
             if (bound == TAKT_LENGTH_OPEN)
                 return takt_fail(g->ctx, TAKT_E_LENGTH_OPEN,
@@ -172,7 +172,7 @@ const takt_plan *takt_repeat_plan(const takt_repeat *b)
 
 /* ---- an iteration ---- */
 
-/* One after another: what follows a size point is sized for one session. */
+/* One iteration after another: the steps after a size point are sized for one session. */
 bool takt_repeat_begin(takt_repeat *b, const takt_poll *poll)
 {
     while (!takt_lock_try(&b->lock)) {
@@ -207,7 +207,7 @@ static takt_status fail_bound(const iteration *t, const takt_node *n, size_t nam
                            takt_dims_name(t->body->top->graph->dims, name), found);
 }
 
-/* Element `k` of what a length found. */
+/* Element `k` of a length that was found. */
 static takt_status put_size(const iteration *t, const takt_node *n, const takt_node *named,
                             uint32_t k, int64_t found)
 {
@@ -234,7 +234,7 @@ static takt_status put_size(const iteration *t, const takt_node *n, const takt_n
     return TAKT_OK;
 }
 
-/* Those behind node `behind` become what is planned for with the others as they are. */
+/* Sets the names after node `behind` to their planned sizes, given the others. */
 static void clamp(takt_repeat *b, takt_id behind)
 {
     const size_t bytes = b->top->name_count * sizeof *b->names;
@@ -293,7 +293,7 @@ void takt_repeat_bind(const takt_plan *plan, unsigned char *arena, const void *c
     }
 }
 
-/* The resizer's plan, at the sizes that an iteration begins with, if it can have them. */
+/* The resizer's plan at the initial sizes of an iteration, if these are possible. */
 static takt_status recover(takt_repeat *b)
 {
     bool done = false;
@@ -322,7 +322,7 @@ static takt_status take(takt_repeat *b, const takt_variant *v, takt_execution *x
     return TAKT_OK;
 }
 
-/* The plan that an iteration begins with: that of the last sizes, which it often has again. */
+/* The plan that an iteration begins with: that of the last sizes, which often recur. */
 static takt_status first(takt_repeat *b, takt_execution *x, void **base)
 {
     const takt_variant *v = b->last;

@@ -30,9 +30,9 @@ TAKT_MUST_USE takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes
 TAKT_MUST_USE takt_status takt_resizer_set_some(takt_resizer *r, const int64_t *sizes, size_t count,
                                                 bool *done);
 
-/* Sizes that values decide, from node `behind` on, become what is planned for where the others are
- * what `cells`, those of the size program, begin with; or 0 where `is_none`, by index of names or
- * NULL, says so. */
+/* Sets run-time sizes from node `behind` on to their planned values, given the others at the
+ * beginning of `cells`, those of the size program; or to 0 where `is_none`, by index of names or
+ * NULL, is set. */
 TAKT_INNER void takt_plan_clamp(const takt_plan *top, int64_t *cells, const unsigned char *is_none,
                                 takt_id behind);
 /* Whether a length before node `before` gave `name` another number than `found`; `names` are those

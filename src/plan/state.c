@@ -44,7 +44,7 @@ static bool may_overwrite(const takt_builder *b, takt_id node, const takt_view *
     if (buffer->place != TAKT_PLACE_STATE || in->offset != 0 || !b->p.settings->reuse ||
         b->in_prologue || b->root[node] != node || b->p.plan->buffer_of[node] != UINT32_MAX)
         return false;
-    if (b->space != TAKT_HOST && !takt_state_is_append(b, node)) /* nobody could undo it */
+    if (b->space != TAKT_HOST && !takt_state_is_append(b, node)) /* nothing could undo it */
         return false;
     const takt_slot *slot = &g->slots[buffer->index];
     size_t bytes;

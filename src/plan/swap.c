@@ -12,7 +12,7 @@
 
 enum { READ_HERE = 1, READ_AWAY = 2 };
 
-/* The readers of a state that nobody writes. */
+/* The readers of a state that is never written. */
 static takt_status find_readers(takt_builder *b, unsigned char **readers)
 {
     const takt_graph *g = b->p.graph;
@@ -29,7 +29,7 @@ static takt_status find_readers(takt_builder *b, unsigned char **readers)
     return TAKT_OK;
 }
 
-/* Where its next value is made; for one that does not change, where all its readers are. */
+/* The space in which its next value is made; for a constant one, the space of all its readers. */
 static takt_space space_of(const takt_builder *b, const takt_slot *slot, bool is_changed,
                            const unsigned char *readers)
 {
@@ -47,7 +47,8 @@ static bool may_exchange(const takt_builder *b)
     return b->copy_in[TAKT_HOST] == NULL && b->p.settings->reuse && b->p.settings->in_place;
 }
 
-/* The slot whose value is the next one of `slot`, as it is; UINT32_MAX: that is computed. */
+/* The slot whose value becomes the next one of `slot` unchanged; UINT32_MAX: the next value is
+ * computed. */
 static uint32_t taken_from(const takt_builder *b, size_t slot)
 {
     const takt_graph *g = b->p.graph;
@@ -61,8 +62,8 @@ static uint32_t taken_from(const takt_builder *b, size_t slot)
     return b->port_of[root];
 }
 
-/* From every slot to the one that it takes from, until a visited slot is met: in the same
- * traversal, then a ring begins there; or in an earlier one. */
+/* Follows every slot to its source until it meets a visited one: if that was visited in the same
+ * traversal, a ring begins there. */
 takt_status takt_builder_find_rings(takt_builder *b)
 {
     const size_t count = b->p.graph->slot_count;

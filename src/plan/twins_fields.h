@@ -4,7 +4,7 @@
 
 #include "plan/twins.h"
 
-/* Bytes that a size may change; those of the leader lie at `from`. */
+/* Bytes that may depend on sizes; those of the leader are at `from`. */
 typedef struct takt_twin_piece {
     unsigned char *to;
     const unsigned char *from;
@@ -28,10 +28,10 @@ typedef struct takt_twin {
     int32_t leader;                  /* the step that it is copied from; -1: none */
     uint64_t sign;                   /* of its first node; 0: it has no twins */
     uint32_t piece, word, source;    /* the first of each; they end where the next begin */
-    const unsigned char *low, *high; /* where blocks and views lie */
+    const unsigned char *low, *high; /* addresses of blocks and views */
     uint32_t inner;                  /* pointers to there */
     uint64_t checked;                /* the round in which is_steady was set */
-    bool is_steady;                  /* the pointers are still those that were found */
+    bool is_steady;                  /* the pointers still have the values that were found */
 } takt_twin;
 
 struct takt_twins {

@@ -82,7 +82,7 @@ static bool same_group(const takt_builder *b, takt_id x, takt_id y)
            one->is_map == other->is_map && !one->is_commit && !other->is_commit;
 }
 
-/* Whether something outside of the step reads one of its values. */
+/* Whether anything outside the step reads one of its values. */
 static bool escapes(const takt_builder *b, const takt_step *s, takt_id id)
 {
     uint32_t inside = 0;
@@ -300,7 +300,7 @@ static bool are_twins(couple *c, const takt_graph *named, const size_t *scratch)
            same_nodes(c, named) && same_answers(c) && add_all(c);
 }
 
-/* Nearly all others have another sign: no more of them is looked at. */
+/* Nearly all others have a different sign: nothing else of them is examined. */
 static void look(takt_twins *t, const takt_builder *b, const takt_named *of, size_t index)
 {
     const takt_plan *plan = b->p.plan;

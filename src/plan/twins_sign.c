@@ -4,7 +4,7 @@
 #include "op/ops.h"
 #include "plan/twins_fields.h"
 
-/* What a node is by itself; values of constants are not part of it. */
+/* The description of a node alone, without values of constants. */
 static uint64_t sign_of(const takt_builder *b, const takt_graph *named, takt_id id)
 {
     const takt_node *n = &named->nodes[id];
@@ -26,7 +26,7 @@ static uint64_t sign_of(const takt_builder *b, const takt_graph *named, takt_id 
     return takt_hash_word(h, buffer == UINT32_MAX ? 99 : b->p.plan->buffers[buffer].place);
 }
 
-/* What a step sees of a value without looking at where it comes from. */
+/* The properties of a value that a step sees without inspecting its producer. */
 static uint64_t outside_of(const takt_builder *b, const takt_graph *named, takt_id id)
 {
     const takt_type *type = takt_type_of(named, id);
