@@ -119,7 +119,7 @@ TAKT_API void takt_npy_close(takt_npy *npy);
  *  @return TAKT_ERR_LIMIT for a tensor above the limits of the context, TAKT_ERR_MEMORY: `data` is
  *  then NULL */
 TAKT_API TAKT_MUST_USE takt_status takt_view_alloc(takt_ctx *ctx, takt_tensor_view *view);
-/** Accepts a view whose data is NULL. Type and shape must be as they were. */
+/** Accepts a view whose data is NULL. Type and shape must be unchanged. */
 TAKT_API void takt_view_free(takt_ctx *ctx, takt_tensor_view *view);
 
 /** Element `index`, in row-major order, of a dense view as a double: exact but for integers beyond
@@ -142,7 +142,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_view_random_below(takt_ctx *ctx,
 /** SHA-256 over the bytes of `count` tensors, one after another, in hexadecimal. All NaNs hash
  *  alike.
  *
- *  @return what takt_view_random returns for such a view; `text` is then unchanged */
+ *  @return what takt_view_random returns for the same view; `text` is unchanged on failure */
 TAKT_API TAKT_MUST_USE takt_status takt_view_digest(takt_ctx *ctx, const takt_tensor_view *views,
                                                     size_t count, char text[TAKT_DIGEST_TEXT]);
 /** The same in pieces, for data that does not fit into memory: create, add, end, which frees it. */

@@ -46,7 +46,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_bench_set_cache(takt_bench *bench, size_
  *  ceilings. */
 TAKT_API TAKT_MUST_USE takt_status takt_bench_model_cache(const takt_bench *bench, size_t index,
                                                           takt_cache_use *use);
-/** What was set; false if nothing was. */
+/** The values that were set; false if none were. */
 TAKT_API bool takt_bench_cache(const takt_bench *bench, size_t index, takt_cache_use *use);
 
 #ifdef __cplusplus

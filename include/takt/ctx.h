@@ -54,10 +54,10 @@ typedef struct takt_files {
      *  EIO if it is shorter. Both NULL: files are read instead. */
     int (*map)(void *user, takt_file *file, size_t bytes, const void **data);
     void (*unmap)(void *user, const void *data, size_t bytes);
-    /** As create, but only the owner may read or write the file (0600), even where it replaces one
-     *  that others could read. NULL: create is called. */
+    /** As create, but only the owner may read or write the file (0600), even if it replaces one
+     * with wider permissions. NULL: create is called. */
     int (*create_private)(void *user, const char *path, takt_file **file);
-    /** Removes a file; ENOENT: there is none. NULL: files are left where they are. */
+    /** Removes a file; ENOENT: it does not exist. NULL: files are not removed. */
     int (*remove)(void *user, const char *path);
 } takt_files;
 

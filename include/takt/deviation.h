@@ -29,7 +29,7 @@ typedef struct takt_deviation {
     double rms_relative; /**< sqrt(sum of squared differences / sum of squares in f32) */
     size_t count;        /**< elements that were compared */
     size_t unlike;       /**< elements where only one of the two is finite */
-    char output[64];     /**< where the largest difference is */
+    char output[64];     /**< position of the largest difference */
     const char *note;    /**< an option that changes nothing here, and why; or NULL */
 } takt_deviation;
 

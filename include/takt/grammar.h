@@ -63,7 +63,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_matcher_accept(takt_matcher *matcher, in
 /** The same by bytes.
  *
  *  @return what takt_matcher_accept returns, TAKT_ERR_LIMIT (3773) as takt_matcher_mask, or
- *  TAKT_ERR_ARGUMENT for more bytes than the longest token has: nothing has changed then */
+ * TAKT_ERR_ARGUMENT for more bytes than the longest token has; on failure nothing has changed */
 TAKT_API TAKT_MUST_USE takt_status takt_matcher_accept_bytes(takt_matcher *matcher,
                                                              const char *bytes, size_t length);
 /** Whether the text may end here. */

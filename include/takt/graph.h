@@ -47,7 +47,7 @@ typedef enum takt_initial_kind {
     TAKT_INITIAL_NORMAL    /**< mean `a`, standard deviation `b` */
 } takt_initial_kind;
 
-/** What a parameter or state begins with. `{0}` is zeros. */
+/** The initial value of a parameter or state. `{0}` is zeros. */
 typedef struct takt_initial {
     takt_initial_kind kind;
     double a, b;
@@ -58,10 +58,10 @@ typedef struct takt_initial {
  *  values depend on the seed of takt_build_finish and the order in which they were added. */
 TAKT_API takt_value takt_build_parameter(takt_build *build, const char *name, const char *type,
                                          const takt_initial *initial);
-/** A state: its value here is what takt_build_next gave it in the run before. */
+/** A state: its value here is the one that takt_build_next gave it in the previous run. */
 TAKT_API takt_value takt_build_state(takt_build *build, const char *name, const char *type,
                                      const takt_initial *initial);
-/** What a state or parameter becomes after a run. */
+/** Sets the value of a state or parameter after a run. */
 TAKT_API void takt_build_next(takt_build *build, const char *name, takt_value value);
 
 /** An operation by its name, with attributes as a JSON object, e.g. `{"axis": -1}`; NULL: the
@@ -76,10 +76,10 @@ TAKT_API takt_value takt_build_result(takt_build *build, takt_value value, size_
 /** An output of the model. */
 TAKT_API void takt_build_output(takt_build *build, const char *name, takt_value value);
 
-/** The type of a value. Names live as long as the builder; that of the value may be NULL. */
+/** The type of a value. Names live as long as the builder; the value's own may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_describe(takt_build *build, takt_value value,
                                                        takt_desc *desc);
-/** TAKT_OK as long as nothing failed, else the first failure, which is then also the context's last
+/** TAKT_OK if nothing has failed, else the first failure, which is also the context's last
  *  error. */
 TAKT_API TAKT_MUST_USE takt_status takt_build_status(const takt_build *build);
 /** The model, which needs an output. Afterwards nothing can be added. On failure `*model` is

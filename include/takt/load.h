@@ -36,7 +36,7 @@ typedef struct takt_scenario_options {
 
 typedef struct takt_load {
     takt_timing timing; /**< of every query, from when it was due until it was answered */
-    takt_stats waiting; /**< from when it was due until a session started it */
+    takt_stats waiting; /**< from its due time until a session started it */
     takt_stats rate;    /**< queries a second, in each twentieth of the time */
     double wall_ns;     /**< from the first query due to the last answer */
     double qps;         /**< answers a second */
@@ -50,7 +50,7 @@ typedef struct takt_load {
 TAKT_API TAKT_MUST_USE takt_status takt_sessions_load(takt_session *const *sessions, size_t count,
                                                       const takt_scenario_options *options,
                                                       takt_load *load);
-/** Frees its times; accepts a zeroed one. */
+/** Frees the recorded times; accepts a zeroed struct. */
 TAKT_API void takt_load_free(takt_ctx *ctx, takt_load *load);
 
 enum { TAKT_PEAK_TRIES = 16 };

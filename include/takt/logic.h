@@ -40,7 +40,7 @@ typedef struct takt_relation {
     const char *domains[TAKT_MAX_RANK]; /**< NULL: an axis of a tensor, or a number */
     int64_t sizes[TAKT_MAX_RANK];       /**< -1: a named dimension, or a number */
     size_t rule_count;
-    int stratum; /**< of rules: lower strata are computed first; -1 for the others */
+    int stratum; /**< of rules: lower strata are computed first; -1 for other relations */
     bool is_recursive;
     const char *joins; /**< products of its rules in order, "(x, y) x (y, z)"; "": none */
     double weight;     /**< of a constraint */

@@ -127,7 +127,7 @@ typedef struct takt_profile_options {
     const takt_ceilings *ceilings; /**< borrowed for the call; NULL: shares are left out */
     uint64_t runs;                 /**< profiled runs; default: as many as fit */
     uint64_t max_ns;               /**< time for timing and profiling together; default 1 s */
-    bool whole;                    /**< use all of `max_ns`, even if fewer runs would do */
+    bool whole;                    /**< use all of `max_ns`, even if fewer runs would be enough */
     uint64_t load_ns;              /**< load time of the model, if the report should include it */
     const char *model;             /**< its name on the page; default: its own */
     const char *timestamp;         /**< on the page, in any form; NULL: left out */
@@ -180,7 +180,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_impact(const takt_model *model,
 
 typedef struct takt_bench takt_bench;
 
-/** What is measured; strings are copied. Zero in any field means the default. */
+/** The settings of a measurement; strings are copied. Zero in any field means the default. */
 typedef struct takt_bench_info {
     size_t size;
     const char *model;     /**< its path */
@@ -190,7 +190,7 @@ typedef struct takt_bench_info {
     size_t command_count;
     const takt_ceilings *ceilings;
     bool latency, throughput, memory; /**< what to report; none: all three */
-    bool energy;                      /**< energy in joules too, where the machine counts it */
+    bool energy;                      /**< energy in joules too, if the machine measures it */
 } takt_bench_info;
 
 /** One combination of settings. */
@@ -270,7 +270,7 @@ TAKT_API int64_t takt_bench_batch(const takt_bench *bench, size_t index);
 
 typedef struct takt_batch_limits {
     size_t size;
-    uint64_t memory; /**< limit for plans; default: what this process may use */
+    uint64_t memory; /**< limit for plans; default: the memory that this process may use */
     int threads;     /**< only consider cases with this many; default: all */
 } takt_batch_limits;
 

@@ -52,9 +52,9 @@ typedef struct takt_opt_options {
     /** Receives the graph's text after each pass; may be NULL. */
     takt_status (*each)(void *user, size_t index, const char *pass, const char *text);
     void *each_user;
-    /** What a plan made with these options does to the model, to the end: its sizes, passes,
-     *  numerics, precision and level count, and passes, sizes, trainable and each above do not.
-     *  NULL: the passes alone. */
+    /** Shows everything that a plan with these options does to the model: its sizes, passes,
+     * numerics, precision and level apply, and the fields passes, sizes, trainable and each above
+     * are ignored. NULL: the passes alone. */
     const struct takt_plan_options *plan;
 } takt_opt_options;
 
@@ -63,7 +63,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
                                                        const takt_opt_options *options,
                                                        takt_format format, takt_sink_fn *sink,
                                                        void *user);
-/** The passes, in order, with what they do, their licence, and why they stand where they do. */
+/** The passes in order: what each does, its licence, and the reason for its position. */
 TAKT_API TAKT_MUST_USE takt_status takt_pass_list(takt_ctx *ctx, takt_format format,
                                                   takt_sink_fn *sink, void *user);
 /** The operations: all of them, or the one called `name`; NULL for all. A layer of the language is
@@ -103,7 +103,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_plan_kernels(const takt_plan *plan, takt
 /** The arena over the steps, as an SVG picture. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink,
                                                   void *user);
-/** The steps and what flows between them, as an SVG picture: `takt plan --graph`. */
+/** The steps and the data flow between them, as an SVG picture: `takt plan --graph`. */
 TAKT_API TAKT_MUST_USE takt_status takt_plan_draw_graph(const takt_plan *plan, takt_sink_fn *sink,
                                                         void *user);
 /** What fused with what, and what did not and why; `node` NULL: everything. */

@@ -92,7 +92,7 @@ TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *m
 TAKT_API TAKT_MUST_USE takt_status takt_server_plan(takt_ctx *ctx, const char *path,
                                                     const takt_server_options *options,
                                                     takt_server_memory *memory);
-/** The port that it listens on: the one that the system chose if the options said 0. */
+/** The port that it listens on; if the options said 0, the one chosen by the system. */
 TAKT_API int takt_server_port(const takt_server *server);
 /** Answers requests until takt_server_stop; requests already accepted are still answered.
  *

@@ -26,12 +26,13 @@ extern "C" {
 #endif
 
 /** Compares two forms of the same computation, `before` and `after`, ready to run. NULL in options:
- *  takt_session_compare on this machine. Another one may ask a device, or a model of one. */
+ *  takt_session_compare on this machine. A replacement may measure on a device or estimate with a
+ *  cost model. */
 typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, takt_session *after,
                                            takt_comparison *comparison);
 
-/** How far a long job is: `done` of `total` in the part called `what` ("observing", "scaling",
- *  "rounding", "measuring", "scoring"). A job has several parts, and each begins at 0. Called on
+/** Progress of a long job: `done` of `total` in the phase called `what` ("observing", "scaling",
+ *  "rounding", "measuring", "scoring"). A job has several phases, and each begins at 0. Called on
  *  the thread that started the job. */
 typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint64_t total);
 
@@ -40,7 +41,7 @@ typedef struct takt_quantize_summary {
     size_t layers;    /**< convolutions and products with weights */
     size_t taken;     /**< that became integers */
     size_t equalized; /**< pairs of neighbours that were scaled against each other */
-    size_t returns;   /**< values between layers of integers that lie in memory as floats */
+    size_t returns;   /**< values between integer layers that are stored as floats */
     uint64_t bytes_before, bytes_after; /**< of weights and constants */
     takt_comparison time;               /**< the whole, before and after */
     uint64_t samples;                   /**< that were scored; 0: none */
@@ -57,8 +58,8 @@ typedef struct takt_quantize_options {
     /** How the range of a value is found: "mse" (default), "minmax", "percentile" or
      *  "percentile:99.9", "entropy". */
     const char *method;
-    /** Samples of what the model will see: the ranges of activations come from them. Only w8 and w4
-     *  do without. Borrowed for the call. */
+    /** Representative samples, from which the ranges of activations are derived. Only w8 and w4 do
+     * not need them. Borrowed for the call. */
     const takt_data *calib;
     /** How weights are rounded: to "nearest" (default); up or down so that the layer's
      *  result on inputs like those of `calib` changes least, "adaround"; one after another so that
@@ -70,7 +71,7 @@ typedef struct takt_quantize_options {
     /** "0.5%": at most so much of the score may be lost; NULL: no budget. Layers that lose most for
      *  what they gain are left out until it is met. */
     const char *accuracy_drop;
-    /** Whether a layer stays as it is, by its name; NULL: none need. */
+    /** Whether a layer is left unchanged, by its name; NULL: none is. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;
     bool size_first;    /**< take layers that are not measured faster, too */
@@ -84,10 +85,10 @@ typedef struct takt_quantize_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_quantize_summary *summary; /**< receives what was done; may be NULL */
-    bool whole;    /**< results of layers are integers even where floats follow: TensorFlow Lite's
-                        operators have no others */
-    double smooth; /**< 0.5: outliers of what norms give to products are moved into the weights
-                        first, by this power of their size; 0: not */
+    bool whole; /**< results of layers are integers even where floats follow, as TensorFlow Lite's
+                   operators require */
+    double smooth; /**< 0.5: outliers between norms and products are first moved into the weights,
+                      by this power of their size; 0: they are not */
     takt_progress_fn *progress; /**< called with the progress; may be NULL */
     void *progress_user;
 } takt_quantize_options;
@@ -171,9 +172,9 @@ typedef struct takt_imatrix_options {
     size_t *matrices;  /**< receives how many matrices were seen; may be NULL */
 } takt_imatrix_options;
 
-/** Reads tokens with a language model and writes how large what comes to each column of its
- * matrices is: an importance matrix in GGUF, as llama.cpp reads it too. Take a model of F32 or F16.
- *  TAKT_ERR_ARGUMENT (7501) for fewer than two tokens. */
+/** Reads tokens with a language model and writes the mean squared input of each column of its
+ *  matrices: an importance matrix in GGUF, which llama.cpp reads as well. Use a model of F32 or
+ *  F16. TAKT_ERR_ARGUMENT (7501) for fewer than two tokens. */
 TAKT_API TAKT_MUST_USE takt_status takt_imatrix_write(takt_ctx *ctx, const char *model,
                                                       const int32_t *ids, size_t count,
                                                       const takt_imatrix_options *options,
@@ -197,9 +198,9 @@ typedef struct takt_prune_options {
     size_t size;           /**< sizeof(takt_prune_options), or 0 */
     double amount;         /**< 0.3: this part of the channels of every group, rounded down, then
                               to `multiple` */
-    const char *criterion; /**< what goes first: "magnitude" (default) of all weights of a channel,
-                                "bn", the scale of its batch normalisation, where it has one, or
-                              "taylor", what the loss would change by on `data` */
+    const char *criterion; /**< which channels go first: "magnitude" (default), by all weights of a
+                              channel; "bn", by the scale of its batch normalisation, where it has
+                              one; or "taylor", by the change of the loss on `data` */
     const takt_data *data; /**< samples with labels, for "taylor"; borrowed for the call */
     bool unstructured; /**< single weights become zero instead; the report says what this gains */
     /** Whether the channels of a layer stay, by its name; NULL: none need. */
@@ -211,11 +212,11 @@ typedef struct takt_prune_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_prune_summary *summary; /**< receives what was done; may be NULL */
-    /** What is left of a group of at least four times this number is a multiple of it, because
-     * kernels compute that many channels at once; default 4, 1: any number. */
+    /** A group of at least four times this number keeps a multiple of it, because kernels compute
+     * that many channels at once; default 4, 1: any number. */
     int64_t multiple;
-    /** `amount` of all channels, those that are worth least compared with the mean of their group;
-     * each group keeps a tenth. */
+    /** Removes `amount` of all channels: the least important ones relative to the mean of their
+     * group. Each group keeps a tenth. */
     bool is_global;
 } takt_prune_options;
 
@@ -248,7 +249,7 @@ typedef struct takt_lowrank_options {
     size_t size;   /**< sizeof(takt_lowrank_options), or 0 */
     double energy; /**< 0.99: the lowest rank that keeps this part of the squared singular values */
     int64_t rank;  /**< or the rank itself */
-    /** Whether a layer stays as it is, by its name; NULL: none need. */
+    /** Whether a layer is left unchanged, by its name; NULL: none is. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;
     bool size_first;                 /**< take layers that are not measured faster, too */
@@ -314,7 +315,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_fake_quantize(takt_ctx *ctx, const takt_
                                                       int bits, bool symmetric,
                                                       const takt_tensor_view *out);
 /** The product u v of thin matrices that is nearest to `w`: [m, n] into [m, rank] and [rank, n],
- * all dense f32. `error` receives the norm of what is left out over that of all; may be NULL. */
+ *  all dense f32. `error` receives the norm of the difference over that of `w`; may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_low_rank(takt_ctx *ctx, const takt_tensor_view *w,
                                                  const takt_tensor_view *u,
                                                  const takt_tensor_view *v, double *error);

@@ -63,7 +63,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_system_describe(takt_ctx *ctx,
 /* ---- is this machine fit to measure on? ---- */
 
 typedef struct takt_environment {
-    double noise_pct;               /**< difference found when comparing a program with itself */
+    double noise_pct;               /**< difference measured between a program and itself */
     double steal_pct, load, others; /**< others: processors kept busy by other programs */
     size_t warnings;
     char grade; /**< 'A' to 'D'; '?': machine load unknown, `load` is -1 */

@@ -45,8 +45,8 @@ typedef struct takt_generator_options {
     int threads_batch; /**< for prompts, which are read in parts; default: `threads` */
     int parallel;      /**< texts that takt_generate_many writes together; default 1 */
     /** Bytes of one pool for the caches of `parallel` texts, 2 or more; default: each has a cache
-     * of its own. Then texts are only written by takt_generate_many: one begins when its prompt and
-     *  `max_tokens` fit, and keys and values of equal beginnings are held once. */
+     * of its own. Then only takt_generate_many can write texts: one begins when its prompt and
+     * `max_tokens` fit, and keys and values of common prefixes are stored once. */
     uint64_t pool_bytes;
 } takt_generator_options;
 
@@ -203,7 +203,7 @@ typedef struct takt_generate_options {
      *  faster where guesses are right. A draft is a smaller model with the same vocabulary, which
      *  must outlive the call; it may be NULL. */
     takt_generator *draft;
-    bool lookup;        /**< guess what followed the same tokens before */
+    bool lookup;        /**< guess the tokens that followed the same tokens before */
     size_t draft_max;   /**< tokens that are guessed at once; 0: 16 */
     double draft_p_min; /**< the draft stops below this probability; 0: 0.75, negative: never */
     /** The prompt is the whole text: the common prefix with what was read before is kept, and the

@@ -80,7 +80,7 @@ struct takt_timing {
     takt_stats stats;
     double first_ns;    /**< the very first run */
     size_t warmup_runs; /**< runs before the steady phase, the first included */
-    double copy_ns;     /**< copying the inputs once, which a run does not do */
+    double copy_ns;     /**< time to copy the inputs once, which a run does not do */
     bool is_settled;    /**< the interval became as narrow as requested */
     bool is_complete;   /**< not interrupted by a failure or cancellation */
 };
@@ -97,8 +97,8 @@ TAKT_API void takt_timing_free(takt_ctx *ctx, takt_timing *timing);
 
 typedef enum takt_verdict {
     TAKT_SAME,         /**< within the margin */
-    TAKT_FASTER,       /**< the second is */
-    TAKT_SLOWER,       /**< the second is */
+    TAKT_FASTER,       /**< whether the second is */
+    TAKT_SLOWER,       /**< whether the second is */
     TAKT_INCONCLUSIVE, /**< too noisy, or too few blocks */
 } takt_verdict;
 

@@ -111,7 +111,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_detokenize(const takt_tokenizer *tokeniz
                                                    const int32_t *ids, size_t count, unsigned flags,
                                                    takt_token_text *text);
 
-/** Ids with what they stand for: `takt tokenize`. */
+/** Ids with their texts: `takt tokenize`. */
 TAKT_API TAKT_MUST_USE takt_status takt_tokens_report(const takt_tokenizer *tokenizer,
                                                       const int32_t *ids, size_t count,
                                                       takt_format format, takt_sink_fn *sink,

@@ -32,7 +32,7 @@ typedef struct takt_trainer takt_trainer;
 
 /** Parameters with a learning rate, or numbers of the optimizer, of their own. */
 typedef struct takt_param_group {
-    /** Whether a parameter belongs to it, by its name. Called while the trainer is made. */
+    /** Whether a parameter belongs to the group, by its name. Called while the trainer is made. */
     bool (*takes)(void *user, const char *parameter);
     void *user;
     double rate;         /**< learning rate, which the schedule scales; default: the training's */
@@ -65,7 +65,7 @@ typedef struct takt_train_options {
     uint64_t seed;                         /**< of dropout; default 0 */
     const takt_plan_options *plan;  /**< threads, memory limit, …; sizes of other dimensions than
                                          those of the inputs */
-    const takt_param_group *groups; /**< the first that takes a parameter has it */
+    const takt_param_group *groups; /**< the first that accepts a parameter has it */
     size_t group_count;
     /** Mixed precision: "bf16" or "f16"; NULL or "f32": none. Activations, their gradients and the
      *  factors of products are in 16 bits; weights, optimizer state, sums, norms and losses stay
@@ -77,12 +77,12 @@ typedef struct takt_train_options {
     /** A step whose loss or gradient is not finite changes no weight and is not an error: its
      * result has `skipped`. Gradients then stay until all of them are known. */
     bool skip_not_finite;
-    /** The first step takes the weights out of the model, whose only copy is then the trainer's:
-     *  the model cannot be used until takt_trainer_export gives it the trained ones. */
+    /** The first step moves the weights from the model to the trainer: the model cannot be used
+     * until takt_trainer_export returns the trained ones. */
     bool take_weights;
 } takt_train_options;
 
-/** What a step did. */
+/** The result of a step. */
 typedef struct takt_step_result {
     uint64_t step; /**< steps done so far, this one included */
     double loss;   /**< mean over the batch, before the update */
@@ -91,8 +91,8 @@ typedef struct takt_step_result {
     double rate;   /**< learning rate of this step */
     double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
     double scale;  /**< of the loss, with amp "f16"; else 1 */
-    bool skipped;  /**< the weights stay as they are: with amp "f16" gradients overflowed, with
-                        skip_not_finite loss or gradients are NaN or infinite */
+    bool skipped;  /**< the weights are unchanged: with amp "f16" gradients overflowed, or with
+                      skip_not_finite loss or gradients are NaN or infinite */
 } takt_step_result;
 
 /** Makes a trainer with the model's weights. The model must have been loaded with `training`, and
@@ -143,15 +143,15 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_eval(takt_trainer *trainer,
  *  which a batch of new sizes needs, and what comes after the first update (`takt plan --train`
  *  says how long that takes). */
 TAKT_API void takt_trainer_cancel(takt_trainer *trainer);
-/** Tells the schedule "plateau" a validation loss; other schedules ignore it. */
+/** Passes a validation loss to the schedule "plateau"; other schedules ignore it. */
 TAKT_API void takt_trainer_observe(takt_trainer *trainer, double loss);
 
 /** The memory of a step on this batch, without running it: data may be NULL in its views. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_plan(takt_trainer *trainer,
                                                      const takt_named_view *batch, size_t count,
                                                      takt_plan_info *info);
-/** Seconds that a step on the batch of the last takt_trainer_plan is expected to take, by a model
- * of the machine: a matter of tens of per cent. 0 before. */
+/** Seconds that a step on the batch of the last takt_trainer_plan is expected to take, by a cost
+ *  model, accurate to some tens of per cent. 0 before. */
 TAKT_API double takt_trainer_estimate(const takt_trainer *trainer);
 /** The training step as a model of its own, to be planned, profiled or explained like any other:
  *  its inputs are those of `model` and "labels", its state is weights and optimizer slots. The
@@ -163,10 +163,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_train_model(const takt_model *model,
                                                     takt_model **step);
 /** Steps done so far. */
 TAKT_API uint64_t takt_trainer_steps(const takt_trainer *trainer);
-/** How many numbers are trained, and how many parameters stay as they are. */
+/** How many numbers are trained, and how many parameters are frozen. */
 TAKT_API void takt_trainer_count(const takt_trainer *trainer, uint64_t *trained,
                                  size_t *frozen_parameters);
-/** What was decided about the model's end, for people: "softmax was taken off: cross_entropy
+/** What was changed at the model's end, as a sentence: "softmax was taken off: cross_entropy
  *  contains it", or "". Valid as long as the trainer. */
 TAKT_API const char *takt_trainer_note(const takt_trainer *trainer);
 
@@ -179,7 +179,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_export(const takt_trainer *train
                                                        takt_model *model, bool averaged);
 
 /** Writes everything that the next step depends on, and `note`, to one file: weights, optimizer
- *  state, step, schedule. What was at `path` stays if this fails. `note` may be NULL. */
+ *  state, step, schedule. If this fails, an existing file at `path` is unchanged. `note` may be
+ *  NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer, const char *path,
                                                      const char *note);
 /** The same in the background: copies the state, starts a thread that writes the copy, and returns.
@@ -188,10 +189,10 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_begin(takt_trainer *trainer
                                                            const char *note);
 /** Waits until such a save is done, and says whether it has succeeded; TAKT_OK if there is none.
  *
- *  @return TAKT_ERR_IO if it has failed: what was at the path stays */
+ *  @return TAKT_ERR_IO if it has failed: an existing file at the path is unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_end(takt_trainer *trainer);
 /** Continues from such a file: TAKT_ERR_FORMAT if it is damaged or belongs to another model or
- *  other options; the trainer is then as it was. `note` receives the text that was saved with it,
+ *  other options; the trainer is then unchanged. `note` receives the text that was saved with it,
  *  valid until the next load or the trainer's end; may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_load(takt_trainer *trainer, const char *path,
                                                      const char **note);

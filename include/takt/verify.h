@@ -135,7 +135,7 @@ typedef struct takt_verify_summary {
     double seconds;  /**< of the search */
     bool is_empty;   /**< the property admits no input, so it holds */
     char layer[128]; /**< of an unknown property: the node whose bounds lose most */
-    size_t chosen;   /**< around an input: the number of its greatest output */
+    size_t chosen;   /**< around an input: the index of its greatest output */
 } takt_verify_summary;
 
 /**

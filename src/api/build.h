@@ -8,7 +8,7 @@
 
 struct takt_build {
     takt_ctx *ctx;
-    takt_graph *graph; /* NULL once a model owns it */
+    takt_graph *graph; /* NULL after a model has taken ownership */
     takt_error error;  /* the first failure */
 };
 

@@ -10,7 +10,7 @@ typedef struct takt_plan_cache takt_plan_cache;
 
 enum { TAKT_CACHE_PLANS = 32 };
 
-/* Accepts a context without one. */
+/* Accepts a context without a cache. */
 void takt_plan_cache_destroy(takt_ctx *ctx);
 
 /* The cache of one-op runs (eager.c) belongs to this cache; NULL if there is none yet. The lock is

@@ -242,7 +242,7 @@ static void extent(const takt_tensor_view *v, uintptr_t *low, uintptr_t *high)
     *high = count == 0 ? *low : (uintptr_t)v->data + (uintptr_t)(((above + 1) * bits + 7) / 8);
 }
 
-/* An element-wise step may write over what it has just read; any other gets a copy of its input. */
+/* An element-wise step may overwrite its input; any other gets a copy of it. */
 static bool needs_copy(const takt_op_call *c, const takt_op *op, size_t i)
 {
     uintptr_t low, high, from, to;

@@ -78,7 +78,7 @@ static takt_status get(const takt_plan_request *r, const int64_t *first, size_t 
 
 typedef struct wanted {
     int64_t *sizes; /* by index of names */
-    int64_t *first; /* those substituted before the passes; -1: after */
+    int64_t *first; /* sizes substituted before the passes; -1: after */
     size_t count;
     bool is_ranged;
 } wanted;

@@ -171,7 +171,8 @@ static double iterations(const takt_graph *g, const takt_node *n)
     return takt_dim_is_number(length) ? (double)length : 1;
 }
 
-/* One node `times` times, with what its subgraphs cost; they nest no deeper than limits.depth. */
+/* The cost of one node executed `times` times, with its subgraphs, which nest no deeper than
+ * limits.depth. */
 static void add_cost(const takt_graph *g, takt_id id, double times, takt_layer *layer)
 {
     const takt_node *n = &g->nodes[id];

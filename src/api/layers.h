@@ -5,7 +5,7 @@
 #include "api/model.h"
 #include "base/inner.h"
 
-/* What one layer, or one statement outside all layers, consists of. */
+/* The contents of one layer, or of one statement outside all layers. */
 typedef struct takt_layer {
     const char *name;
     const char *type;     /* "conv", or the op that does most of the work */

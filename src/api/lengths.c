@@ -21,7 +21,7 @@ typedef struct known {
     takt_size_range *ranges;
     int64_t *tops;
     size_t count;
-    takt_length_span *spans; /* what a name can be */
+    takt_length_span *spans; /* range of a name */
     const takt_length_frame *frame;
 } known;
 
@@ -81,7 +81,7 @@ static takt_status fail_open(const takt_graph *g, const takt_node *n, size_t nam
     return takt_fail_hint(ctx, "say the most that it can be: --bound %s=1000", text);
 }
 
-/* Whether an input says how large it is. */
+/* Whether an input determines its own size. */
 static bool is_given(const takt_graph *g, size_t name)
 {
     for (size_t i = 0; i < g->input_count; i++) {

@@ -89,7 +89,7 @@ static takt_status size_of(worth *w, const takt_node *n, takt_array *const out[2
 /* How a result depends on its inputs. */
 typedef enum way {
     ANY,      /* unknown: its inputs have to be the same at both ends */
-    TOGETHER, /* it grows with all of them */
+    TOGETHER, /* it increases with all of them */
     APART,    /* monotone in each input, whatever the others are */
     PLACES,   /* the same for input 0; the others are indices, and constant */
     CHOICE,   /* the first selects one of the others */

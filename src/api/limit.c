@@ -18,7 +18,7 @@ typedef struct advice {
     char least_how[160]; /* and how */
 } advice;
 
-/* Dry plan with these options; notes them if they meet the limit. */
+/* A dry plan with these options; records them if they meet the limit. */
 static bool consider(advice *a, const takt_plan_options *o, const char *how)
 {
     takt_plan *plan;

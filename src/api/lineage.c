@@ -1,4 +1,4 @@
-/* lineage.c - where a file came from: what made it, from which files, and what made those. */
+/* lineage.c - where a file came from: the command, the files it read, and their own lineage. */
 #include "api/lineage.h"
 
 #include <string.h>

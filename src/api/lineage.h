@@ -1,4 +1,4 @@
-/* lineage.h - where a file came from: what made it, from which files, and what made those. */
+/* lineage.h - where a file came from: the command, the files it read, and their own lineage. */
 #ifndef TAKT_API_LINEAGE_H
 #define TAKT_API_LINEAGE_H
 

@@ -211,7 +211,7 @@ static takt_status settle_isas(takt_ctx *ctx, const takt_plan_options *o, const 
     return TAKT_OK;
 }
 
-/* The family has more than its scalar kernel here. */
+/* The family has vector kernels here. */
 static bool has_fast(const takt_plan_settings *s, const char *family)
 {
     const takt_kernel *kernel =

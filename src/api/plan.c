@@ -304,8 +304,8 @@ takt_status takt_plan_create(const takt_model *m, const takt_plan_options *optio
     if (plan == NULL)
         return TAKT_ERR_ARGUMENT;
     *plan = NULL;
-    /* A failed load has no context to report to. A model keeps a cache of its plans although it is
-     * const. */
+    /* A failed load has no context to report to. The cache of plans is writable although the model
+     * is const. */
     return m == NULL ? TAKT_ERR_ARGUMENT : create((takt_model *)(uintptr_t)m, options, false, plan);
 }
 

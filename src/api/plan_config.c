@@ -9,7 +9,7 @@
 const char *takt_step_weights(const takt_plan *plan, const takt_step *s)
 {
     for (size_t i = 0; i < s->in_count && s->weights == NULL; i++) {
-        const takt_view *v = &s->in[i]; /* a table is read as it is */
+        const takt_view *v = &s->in[i]; /* a table is read unconverted */
         if (plan->buffers[v->buffer].place == TAKT_PLACE_CONSTANT && v->rank > 1 &&
             (v->dtype == TAKT_F16 || v->dtype == TAKT_BF16))
             return takt_dtype_name(v->dtype);

@@ -12,7 +12,7 @@ enum { DIMS = 8 };
 
 /* "batch=1,8": a name and the text of its sizes. */
 typedef struct item {
-    takt_span name, sizes; /* the name as it is written */
+    takt_span name, sizes; /* the name as written */
     size_t count;
 } item;
 

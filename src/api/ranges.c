@@ -120,8 +120,8 @@ static size_t scratch_at(const takt_plan *plan, takt_id node)
     return 0;
 }
 
-/* What is reserved for the largest sizes holds for all: steps that need more scratch than there,
- * and so make the arena larger, become one task each, with scratch for one thread. */
+/* The memory for the largest sizes is used for all: a step that needs more scratch at a smaller
+ * size becomes one task, with scratch for one thread. */
 static takt_status hold(const takt_plan *top, takt_graph *g, takt_plan_settings *settings,
                         takt_plan **plan)
 {

@@ -93,7 +93,7 @@ static void name_step(census *c, const takt_step *s, size_t number, const char *
                               c->named > 0 ? "; " : "", where, number, s->name, s->backend->name,
                               s->note != NULL ? ": " : "", s->note != NULL ? s->note : "");
     if (more < 0 || (size_t)more >= room)
-        c->text[length] = '\0'; /* no part of a step is said */
+        c->text[length] = '\0'; /* steps are reported as a whole */
     else
         c->named++;
 }

@@ -105,7 +105,7 @@ static takt_status set_range(takt_ctx *ctx, const takt_dims *dims, takt_span ite
     return fail_unknown(ctx, dims, name);
 }
 
-/* Names that are as large as others: nothing up to that, where it is a range. */
+/* Names bound to other names: from 0 up to that size, if it is a range. */
 static void follow(const takt_dims *dims, takt_size_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -16,7 +16,7 @@ typedef struct values {
 struct takt_test_data {
     takt_ctx *ctx;
     takt_arena arena;
-    takt_skim skim; /* the model's file: names look into it */
+    takt_skim skim; /* the model's file: external names are resolved against it */
     takt_pb_model model;
     values *all;
 };

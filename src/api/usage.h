@@ -1,4 +1,4 @@
-/* usage.h - limits of processors and memory, as runs keep them. */
+/* usage.h - limits of processors and memory that runs obey. */
 #ifndef TAKT_API_USAGE_H
 #define TAKT_API_USAGE_H
 

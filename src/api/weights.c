@@ -106,7 +106,8 @@ static void write_value(const arrival *a, const void *bytes, const takt_tensor *
         memcpy(takt_tensor_data(to), bytes, count);
 }
 
-/* The second: values into the memory of the old ones, unless others hold it or only read it. */
+/* The second pass: copies values into the memory of the old ones, unless it is shared or
+ * read-only. */
 static takt_status place(void *user, const char *file, const char *name, const takt_type *stored,
                          const void *bytes)
 {

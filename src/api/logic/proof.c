@@ -104,7 +104,7 @@ takt_status takt_fact_outputs(const takt_model *model, const char *fact, takt_si
     return takt_report_end(&r, TAKT_OK, sink, user);
 }
 
-/* The relations as the session's run left them. */
+/* The relations after the session's run. */
 static takt_status open_world(asked *a, takt_session *s)
 {
     takt_ctx *ctx = a->model->ctx;

@@ -1,4 +1,4 @@
-/* proof.h - what a proof consists of. */
+/* proof.h - the parts of a proof. */
 #ifndef TAKT_API_LOGIC_PROOF_H
 #define TAKT_API_LOGIC_PROOF_H
 

@@ -119,9 +119,9 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     if (port->view.device != 0)
         TAKT_TRY(takt_session_leave_device(s, place, index));
     if (port->own == NULL && port->own_bytes == 0)
-        port->own = s; /* nothing is read or written there */
+        port->own = s; /* this memory is neither read nor written */
     if (port->own == NULL) {
-        /* Not through takt_mem_get: the context's error is shared with others. */
+        /* Not through takt_mem_get: other threads share the context's error. */
         const takt_allocator *memory = &s->ctx->allocator;
         port->own = memory->get(memory->user, port->own_bytes, TAKT_ALIGN);
         if (port->own == NULL)

@@ -1,4 +1,4 @@
-/* checks.c - clauses of a model in its runs: what a run found, and runs that are sampled. */
+/* checks.c - clauses of a model in its runs: what a run found, and sampled runs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -120,7 +120,7 @@ static takt_status fight(duel *d, const takt_compare_options *o, takt_comparison
         if (status == TAKT_OK)
             status = run_block(d);
         if (status == TAKT_ERR_CANCELLED && d->blocks >= LEAST_BLOCKS)
-            break; /* what was measured until then is compared */
+            break; /* the measurements until then are compared */
         TAKT_TRY(status);
         const bool late = d->blocks >= LEAST_BLOCKS && now(d) - begun >= max_ns;
         if (o->blocks == 0 && (takt_compare_is_look(d->blocks) || late)) {

@@ -1,4 +1,4 @@
-/* fit.c - sizes that go on changing: a session without a range gets one, whose end doubles. */
+/* fit.c - sizes that keep changing: a session without a range gets one whose end doubles. */
 #include <inttypes.h>
 
 #include "api/model.h"
@@ -9,7 +9,7 @@
 #include "ir/dim.h"
 
 /* A doubled end may be more than a memory limit or the model itself allows (a table of positions).
- * Then what was added is halved, this many times, before the range ends at the size itself. */
+ * Then the increase is halved, up to this many times, before the range ends at the size itself. */
 enum { HALVINGS = 4 };
 
 static const takt_plan *plan_of(const takt_session *s)
@@ -113,7 +113,7 @@ static takt_status plan_for(const takt_session *s, const takt_model *model, cons
     return takt_plan_get(model, &options, plan);
 }
 
-/* A fit: what is asked for, and the sizes as numbers. */
+/* A fit: the requested sizes, and all sizes as numbers. */
 typedef struct fitting {
     takt_session *s;
     const takt_model *model;
@@ -163,7 +163,7 @@ static takt_status make_range(const fitting *f, bool *is_refused)
     return status;
 }
 
-/* Errors of the context and of the session, as they were. */
+/* The saved errors of the context and of the session. */
 typedef struct errors {
     takt_error ctx, own;
 } errors;
@@ -208,7 +208,7 @@ static takt_status grow(const fitting *f, const char *before, const char *now)
     }
     restore(s, e);
     const takt_status status = takt_session_reshape(s, f->model, f->exact);
-    /* A size that is refused alone, too, says nothing about ranges for others. */
+    /* If a size is refused by itself too, that says nothing about ranges of others. */
     if (status == TAKT_OK && made != TAKT_OK && made != TAKT_ERR_MEMORY)
         s->has_no_range = true;
     if (status != TAKT_OK && made == TAKT_OK)

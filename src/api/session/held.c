@@ -26,7 +26,7 @@ static uint64_t own_bytes(const takt_session *s)
     return bytes;
 }
 
-/* A plan that the one the session was made for does not count among its own. */
+/* A plan that is not counted in the plan that the session was made for. */
 static void tally_other(takt_tally *t, const takt_plan *top, const takt_plan *plan)
 {
     const takt_plan *at = top->variants;
@@ -44,7 +44,7 @@ uint64_t takt_session_held(const takt_session *s)
     const takt_resizer *resizer = s->range != NULL ? s->range->resizer : NULL;
     takt_cache_lock(s->ctx);
     takt_tally t = {.tick = ++s->ctx->tick};
-    takt_tally_plan(&t, top); /* what it shares with others is the plan's */
+    takt_tally_plan(&t, top); /* memory shared with others belongs to the plan */
     const uint64_t planned = t.bytes;
     if (resizer != NULL)
         takt_tally_resizer(&t, resizer);

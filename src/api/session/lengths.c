@@ -162,7 +162,7 @@ takt_status takt_session_point(void *session, size_t step)
 
 /* ---- again ---- */
 
-/* Inputs in the session's own memory, one after another. */
+/* Inputs in the session's own memory, in order. */
 static size_t own_bytes(const takt_session *s)
 {
     size_t bytes = 0;

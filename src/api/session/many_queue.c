@@ -21,7 +21,7 @@ typedef enum action { NOTHING, LOAD, RUN, STORE, END } action;
 typedef struct slot {
     phase phase;
     size_t chunk;
-    unsigned char *memory; /* the views without data, one after another */
+    unsigned char *memory; /* the views without data, in order */
 } slot;
 
 typedef struct queue {
@@ -280,7 +280,7 @@ static takt_status measure_slot(queue *q)
     return TAKT_OK;
 }
 
-/* One thread per session, plus one if there is something else to wait for. */
+/* One thread per session, plus one for other events to wait for. */
 static void run_threads(queue *q)
 {
     takt_many *w = q->w;

@@ -207,7 +207,7 @@ static takt_status use_slot(takt_session *s, size_t i, takt_state_slot *shared)
 {
     const takt_plan_slot *own = &s->plan->slots[i];
     s->slots[i].shared = shared;
-    /* Memory that is part of another's cannot be exchanged. */
+    /* Memory that is part of another block cannot be exchanged. */
     if (s->plan->space[own->space].device != shared->place.device ||
         (shared->is_part && (own->is_swapped || own->from != UINT32_MAX)))
         return make_mirror(s, i);

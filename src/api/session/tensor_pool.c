@@ -1,4 +1,4 @@
-/* tensor_pool.c - idle tensors for reuse, each after a header that describes it. */
+/* tensor_pool.c - idle tensors for reuse, each preceded by a header that describes it. */
 #include <takt/tensor_pool.h>
 
 #include <string.h>

@@ -100,7 +100,7 @@ static takt_status settle(clock_work *w, size_t *index)
     return TAKT_OK;
 }
 
-/* Runs until the second half of what was run has settled, or a quarter of the time is spent. */
+/* Runs until the second half of the runs has settled, or a quarter of the time is spent. */
 static takt_status warm_up(clock_work *w)
 {
     size_t look = FIRST_LOOK, index = 1;

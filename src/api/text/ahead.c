@@ -5,7 +5,7 @@
 #include "api/text/engine.h"
 #include "base/mem.h"
 
-/* The last scores may be in the output of the session that is about to be freed: copies them. */
+/* Copies the last scores, which may be in the output of the session that is about to be freed. */
 static takt_status keep_scores(takt_generator *g)
 {
     const size_t vocabulary = (size_t)g->vocabulary;

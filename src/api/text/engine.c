@@ -144,7 +144,8 @@ static takt_status make_session(takt_engine *e, takt_plan *plan, size_t row, tak
         TAKT_TRY(takt_session_create_part(plan, &with, e->store, row, session));
     else
         TAKT_TRY(takt_session_create(plan, &with, session));
-    (*session)->may_outgrow = true; /* few tokens may need more than the most tokens do */
+    (*session)->may_outgrow = true; /* few tokens may need more memory than the largest batch
+                                     * does */
     return TAKT_OK;
 }
 

@@ -28,7 +28,8 @@ typedef struct takt_engine {
     takt_session *token;   /* has the state, which `session` shares */
     takt_generator_options options;
     int threads;    /* of `pool` */
-    bool is_shared; /* all but the sessions belong to another engine, which must outlive it */
+    bool is_shared; /* everything but the sessions belongs to another engine, which must outlive
+                     * it */
     size_t rows;    /* texts that one run can continue (together.h); 0: the model is for one */
     takt_plan *wide_plan; /* of one token of each; the last two while sessions are made */
     takt_session *store;  /* has the memory of all texts' state, and never runs */
@@ -48,13 +49,13 @@ TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const 
                                            const takt_generator_options *options,
                                            const char *output);
 /* Plans for tokens "seq" up to the batch, and `count` rows of scores: 1, or as many as tokens. The
- * state of `token`, if there is one, stays as it is. */
+ * state of `token`, if there is one, is unchanged. */
 TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);
 /* Plans for one token, before any other. */
 TAKT_MUST_USE takt_status takt_engine_plan_token(takt_engine *e);
-/* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it stays as
- * it is (`rows` 0) if it cannot compute them together. `pool`: bytes of one pool for all caches;
- * 0: each text has memory of its own. */
+/* Before any plan: the model becomes one of `rows` texts, the engine's being the first; it is
+ * unchanged (`rows` 0) if it cannot compute them together. `pool`: bytes of one pool for all
+ * caches; 0: each text has memory of its own. */
 TAKT_MUST_USE takt_status takt_engine_widen(takt_engine *e, size_t rows, uint64_t pool);
 /* A separate plan for other sizes, and a session that shares the state of `token`. */
 TAKT_MUST_USE takt_status takt_engine_open_plan(takt_engine *e, const char *sizes, takt_plan **plan,
@@ -73,8 +74,9 @@ enum { TAKT_PART_SIZES = 64 };
 const char *takt_engine_part_sizes(size_t tokens, char text[TAKT_PART_SIZES]);
 /* Tokens that the caches hold. */
 int64_t takt_engine_context(const takt_engine *e);
-/* The parts of takt_engine_widen and takt_generator_open that tell sizes (engine_size.c): the model
- * becomes one of several texts if it can; a plan, NULL `sizes` for one token; its arena. */
+/* The parts of takt_engine_widen and takt_generator_open that compute sizes (engine_size.c): makes
+ * the model one of several texts if possible; plans it, `sizes` NULL for one token; sizes its
+ * arena. */
 TAKT_MUST_USE takt_status takt_engine_make_wide(takt_engine *e);
 TAKT_MUST_USE takt_status takt_engine_make_plan(const takt_engine *e, size_t rows,
                                                 const char *sizes, takt_plan **plan);
@@ -111,7 +113,7 @@ struct takt_generator {
     float *kept_scores;      /* of a run whose output is used again; allocated when needed */
     takt_many *many;         /* texts of takt_generate_many; NULL: only this one */
     size_t ahead;            /* tokens after `position` that are in the state and in `history` */
-    _Atomic uint64_t calls;  /* twice those that ended; 1 more in one */
+    _Atomic uint64_t calls;  /* twice the number of texts that ended, plus 1 while inside one */
     _Atomic uint64_t cancel; /* the value of `calls` in the call that is to end; 0: none */
 };
 
@@ -138,7 +140,7 @@ void takt_many_close(takt_generator *g);
 
 /* The plan and the memory for a prompt, if the model has an encoder. */
 TAKT_MUST_USE takt_status takt_generator_open_encoder(takt_generator *g);
-/* Reads a prompt, nothing having been read before, and the token that the decoder begins with. */
+/* Reads a prompt into an empty generator, and the token that the decoder begins with. */
 TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t *ids,
                                                 size_t count);
 
@@ -184,11 +186,12 @@ TAKT_MUST_USE takt_status takt_generator_open_ahead(takt_generator *g, size_t ro
 /* Reads ids[0], and the other ids speculatively. */
 TAKT_MUST_USE takt_status takt_generator_read_ahead(takt_generator *g, const int32_t *ids,
                                                     size_t count);
-/* Whether the next token was read speculatively; then it counts as read. */
+/* Whether the next token has been read speculatively; if so, it counts as read. */
 bool takt_generator_accept(takt_generator *g, int32_t id);
 /* Forgets the remaining speculative tokens. */
 TAKT_MUST_USE takt_status takt_generator_settle(takt_generator *g);
-/* A call that takt_generator_cancel ends; false: it is within another one. And its end. */
+/* Begins a call that takt_generator_cancel can end; false: it is nested in another one. And its
+ * end. */
 bool takt_generator_begin(takt_generator *g);
 takt_status takt_generator_end(takt_generator *g, bool begun, takt_status status);
 /* One run of a session over `count` tokens; scores of the last one, or of all, in order. */
@@ -243,8 +246,8 @@ TAKT_MUST_USE takt_status takt_writing_prompt(takt_writing *w, const char *text)
 TAKT_MUST_USE takt_status takt_writing_tokens(takt_writing *w, const int32_t *ids, size_t count);
 /* The prompt is the whole text: the part already read by the generator is skipped. */
 TAKT_MUST_USE takt_status takt_writing_reuse(takt_writing *w);
-/* What the next step would read of the prompt, at most a batch; false: it does something else, or
- * reads it in a way of its own. */
+/* The part of the prompt that the next step would read, at most a batch; false: it does something
+ * else, or reads the prompt differently. */
 bool takt_writing_part(const takt_writing *w, const int32_t **ids, size_t *count);
 /* The next `count` tokens of the prompt were read. */
 void takt_writing_took(takt_writing *w, size_t count, double ns);

@@ -22,7 +22,8 @@ typedef struct scratch {
     size_t at_bytes, times_bytes, runs_bytes;
 } scratch;
 
-/* Candidates are written before they are read; zeros would take as long as all samplers. */
+/* Not zeroed: candidates are written before they are read, and zeroing would take as long as all
+ * samplers. */
 static takt_status get_scratch(takt_ctx *ctx, size_t count, size_t runs, scratch *m)
 {
     if (!takt_size_mul(count, sizeof(takt_candidate), &m->at_bytes))

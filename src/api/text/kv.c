@@ -184,7 +184,7 @@ static takt_status open_all(takt_kv *kv, const takt_graph *g)
 {
     void *block;
     const size_t most = takt_kv_needs(&kv->layout, SIZE_MAX);
-    TAKT_TRY(open_file(kv)); /* first: it tells whether there is so much memory */
+    TAKT_TRY(open_file(kv)); /* first: it shows whether there is enough memory */
     TAKT_TRY(takt_kv_blocks_init(&kv->blocks, kv->ctx, kv->layout.blocks));
     TAKT_TRY(takt_mem_zero(kv->ctx, kv->layout.caches, sizeof *kv->caches, "caches", &block));
     kv->caches = block;

@@ -87,8 +87,8 @@ size_t takt_kv_needs(const takt_kv_layout *layout, size_t tokens);
 
 /* ---- texts (kv_texts.c) ---- */
 
-/* Whether a text that begins with these tokens and has at most `worst` can begin now. At most
- * count - 1 are taken from others: the scores of the last are needed. */
+/* Whether a text that begins with these tokens and has at most `worst` can begin now. At most count
+ * - 1 are shared with others: the scores of the last are needed. */
 bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t worst);
 /* Begins it in the row of `g`, which must be empty: `g` has then read what others had read of it.
  * Must fit. */
@@ -96,14 +96,14 @@ TAKT_MUST_USE takt_status takt_kv_admit(struct takt_generator *g, const int32_t 
                                         size_t worst);
 /* Tokens that the text of `g` has blocks for. */
 size_t takt_kv_room(const struct takt_generator *g);
-/* Takes over what others have read of these tokens, if that is more than `g` has; `*has`: how
- * many it has read afterwards. */
+/* Takes over the tokens that others have read, if those are more than `g` has; `*has`: how many it
+ * has then read. */
 TAKT_MUST_USE takt_status takt_kv_adopt(struct takt_generator *g, const int32_t *ids, size_t count,
                                         size_t *has);
-/* The text has ended: its row is empty, and what was read is kept while there is room. After a
+/* The text has ended: its row is empty, and its tokens are kept while there is room. After a
  * failure the row still has its blocks, and must not be used. */
 TAKT_MUST_USE takt_status takt_kv_release(struct takt_generator *g);
-/* The tokens of `g` from `position` on will be written: blocks that others have, too, are copied.
+/* The tokens of `g` from `position` on will be written: copies blocks that are shared with others.
  */
 TAKT_MUST_USE takt_status takt_kv_own(struct takt_generator *g, int64_t position);
 
@@ -113,7 +113,7 @@ TAKT_MUST_USE takt_status takt_kv_own(struct takt_generator *g, int64_t position
 size_t takt_kv_mappings(const takt_kv *kv);
 /* Maps entries [first, end) of a row as its table says. */
 TAKT_MUST_USE takt_status takt_kv_map(takt_kv *kv, size_t row, size_t first, size_t end);
-/* The first `tokens` tokens of a block to another one. */
+/* Copies the first `tokens` tokens of a block to another one. */
 void takt_kv_copy(takt_kv *kv, uint32_t from, uint32_t to, size_t tokens);
 /* The first `tokens` tokens of a text in the cache that is state `slot` of the model. */
 void takt_kv_read(const takt_kv *kv, const takt_kv_table *table, size_t slot, size_t tokens,

@@ -37,7 +37,7 @@ void takt_kv_replace(takt_kv_blocks *b, takt_kv_table *t, size_t i, uint32_t blo
 void takt_kv_trim(takt_kv_blocks *b, takt_kv_table *t, size_t count);
 /* The text has ended; `to` takes over its blocks and is not live. `from` is empty afterwards. */
 void takt_kv_rest(takt_kv_blocks *b, takt_kv_table *from, takt_kv_table *to);
-/* Whether another table has entry `i`, too. */
+/* Whether entry `i` is also in another table. */
 bool takt_kv_is_shared(const takt_kv_blocks *b, const takt_kv_table *t, size_t i);
 /* Blocks that a live table could get if all others were dropped. */
 size_t takt_kv_available(const takt_kv_blocks *b);

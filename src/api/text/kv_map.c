@@ -4,7 +4,7 @@
 #include "api/text/kv.h"
 #include "base/error.h"
 
-/* Blocks of a text in the file: the first is that of rows without a text. */
+/* Blocks of a text in the file: block 0 is mapped by rows without a text. */
 static size_t place(uint32_t block)
 {
     return (size_t)block + 1;

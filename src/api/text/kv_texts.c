@@ -6,7 +6,7 @@
 
 /* ---- texts that begin alike ---- */
 
-/* What can be taken from another text. */
+/* What can be shared with another text. */
 typedef struct donor {
     const takt_kv_table *table;
     takt_kv_kept *kept; /* NULL: the text is being written */
@@ -75,7 +75,8 @@ static takt_kv_kept *oldest(const takt_kv *kv, const takt_kv_kept *but)
     return found;
 }
 
-/* Drops texts until `count` blocks are free, `last` after all others; false if it went, too. */
+/* Drops texts until `count` blocks are free, `last` after all others; false if it was dropped as
+ * well. */
 static bool make_room(takt_kv *kv, size_t blocks, takt_kv_kept *last)
 {
     takt_kv_kept *k;
@@ -96,8 +97,8 @@ static size_t most_shared(const takt_kv *kv, size_t count)
     return full < kv->blocks.live_count ? full : kv->blocks.live_count;
 }
 
-/* A text that waits is asked about at every step: its tokens are compared with those of others only
- * where they decide. */
+/* A waiting text is examined at every step: its tokens are compared with those of others only where
+ * the result matters. */
 bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t worst)
 {
     const size_t blocks = takt_kv_needs(&kv->layout, worst);
@@ -114,8 +115,8 @@ bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t wo
     return needs <= available;
 }
 
-/* The blocks of a text of `worst` tokens: those of full blocks of the donor, and others, which are
- * zero. `*count`: tokens that it has of the donor. */
+/* The blocks of a text of `worst` tokens: the donor's full blocks, then zeroed ones. `*count`:
+ * number of tokens from the donor. */
 static takt_status take_blocks(takt_kv *kv, takt_kv_table *t, donor d, size_t worst, size_t *count)
 {
     const size_t full = d.count / kv->layout.tokens;
@@ -149,7 +150,7 @@ static takt_status unmap(takt_kv *kv, size_t row)
     return status;
 }
 
-/* The first block last: until then the row is as it was without a text. */
+/* The first block comes last: until then the row looks like one without a text. */
 static takt_status map_all(takt_kv *kv, size_t row)
 {
     TAKT_TRY(takt_kv_map(kv, row, 1, kv->texts[row].table.count));
@@ -226,7 +227,7 @@ takt_status takt_kv_own(takt_generator *g, int64_t position)
 
 /* ---- the end of a text ---- */
 
-/* Drops what the tokens begin with; true: a text that is kept begins with all of them. */
+/* Drops kept texts that are a prefix of the tokens; true: a kept text begins with all of them. */
 static bool is_known(takt_kv *kv, const int32_t *ids, size_t count)
 {
     for (takt_kv_kept *k = kv->kept, *next; k != NULL; k = next) {

@@ -95,8 +95,8 @@ static int put(void *user, const char *text, size_t length)
     return answer;
 }
 
-/* The tokens of a text at most, and one that is written while it rests. Without a limit of its own
- * a text may have what the pool has. */
+/* The maximum number of tokens of a text, plus one that is written while it is inactive. A text
+ * without its own limit may use the whole pool. */
 static takt_status set_worst(row *r)
 {
     takt_writing *w = &r->w;
@@ -233,7 +233,7 @@ static bool is_led(const takt_many *m, const row *r)
     return false;
 }
 
-/* Gives a text its part of the pool; those before it have then read what it begins with. */
+/* Gives a text its part of the pool, after the texts before it have read the common prefix. */
 static takt_status admit_next(task *t, row *r)
 {
     if (is_led(t->m, r))
@@ -287,7 +287,7 @@ static void stop(const task *t, row *r)
         t->results[r->index] = r->w.result;
 }
 
-/* Runs of all texts end at once, those of a single text with the round. */
+/* Joint runs end at once, runs of a single text with the round. */
 static takt_status check_cancel(const takt_generator *g)
 {
     if (atomic_load(&g->cancel) != atomic_load(&g->calls))

@@ -117,7 +117,7 @@ static takt_status make_room(const takt_together *t, size_t first, size_t rows)
     return TAKT_OK;
 }
 
-/* Texts [begin, end), of which at least the first and the last go on. */
+/* Texts [begin, end), of which at least the first and the last continue. */
 static takt_status read_rows(takt_together *t, const int32_t *ids, size_t begin, size_t end)
 {
     size_t width = 0;

@@ -43,12 +43,12 @@ TAKT_MUST_USE takt_status takt_together_read(takt_together *t, const int32_t *id
 
 /* ---- prompts (together_parts.c) ---- */
 
-/* What a text reads of its prompt, at most a batch. */
+/* The part of its prompt that a text reads, at most a batch. */
 typedef struct takt_together_part {
     const int32_t *ids;
     size_t count;       /* 0: nothing */
     bool is_done;       /* it was read, or `status` says why not; also if `count` is 0 */
-    size_t together;    /* parts of the run that read it */
+    size_t together;    /* the parts of the run that read it */
     takt_status status; /* the error is the context's if it is the last one */
     double ns;          /* of the run */
 } takt_together_part;

@@ -112,8 +112,8 @@ static void fill(const takt_together *t, const takt_together_join *j, takt_toget
     }
 }
 
-/* Text `row` of a run has read its part, or nothing. It forgets the tokens after it; the state of
- * a text that has nothing to read counts none of them. */
+/* Text `row` of a run has read its part, or nothing. It forgets the tokens after it; for a text
+ * with nothing to read the state counts none of them. */
 static takt_status forget(takt_generator *g, size_t length, size_t read, bool counts)
 {
     g->ahead = length - read - (counts ? 0 : 1);

@@ -236,7 +236,7 @@ static takt_status open_grammar(takt_writing *w)
     return takt_matcher_make(w->options.grammar, g->engine.tokenizer, &g->table, &w->matcher);
 }
 
-/* Asking for each token of the vocabulary at each step takes longer than samplers do. */
+/* A query for each token of the vocabulary at each step takes longer than the samplers. */
 static takt_status open_ends(takt_writing *w)
 {
     const takt_tokenizer *t = w->g->engine.tokenizer;
@@ -297,8 +297,7 @@ takt_status takt_writing_prompt(takt_writing *w, const char *prompt)
     if (ids.count == 0 && !has_more)
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the prompt is empty, and the model has no token to begin with");
-    /* The last generated token, which was not read yet, is put before the prompt and kept until
-     * then. */
+    /* The last generated token has not been read yet: it is kept and put before the next prompt. */
     const size_t before = g->has_unread && !w->options.reuse ? 1 : 0;
     TAKT_TRY(takt_mem_zero(ctx, ids.count + before, sizeof *ids.at, "the prompt", &block));
     w->prompt = block;

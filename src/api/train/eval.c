@@ -158,8 +158,8 @@ static void look_at(takt_evaluation *e, const rows *r)
     e->is_distribution = e->is_distribution && e->is_share && fabs(sum - 1) < 1e-3;
 }
 
-/* Before anything is counted: a batch is added as a whole, or not at all. NaN is not a class,
- * either. */
+/* Checked before anything is counted: a batch is added as a whole, or not at all. NaN is not a
+ * class. */
 static takt_status check_labels(const takt_evaluation *e, const rows *r)
 {
     const size_t classes = r->width > 1 ? r->width : 2;

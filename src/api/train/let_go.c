@@ -27,7 +27,8 @@ void takt_train_let_go(takt_trainer *t)
         release(t->step.model, name);
         release(t->eval.model, name);
         release(t->model, name);
-        for (size_t k = 0; k < own->slot_count; k++) /* plans for other sizes make none either */
+        for (size_t k = 0; k < own->slot_count; k++) /* plans for other sizes do not make one
+                                                      * either */
             if (strcmp(own->slots[k].name, name) == 0)
                 own->slots[k].init = (takt_init){.kind = TAKT_INIT_CONSTANT};
     }

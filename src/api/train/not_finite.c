@@ -70,7 +70,7 @@ static const char *find_step(takt_trainer *t)
     return status == TAKT_OK ? s.found : NULL;
 }
 
-/* ---- what goes into it ---- */
+/* ---- its inputs ---- */
 
 static bool is_dense(const takt_tensor_view *v)
 {

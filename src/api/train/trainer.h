@@ -94,14 +94,15 @@ TAKT_MUST_USE takt_status takt_train_slot(const takt_trainer *t, const char *nam
                                           takt_tensor *value);
 
 /* Records that the loss of the current step is not finite, and where the first such number is: in
- * these rows of the batch, in a weight, or in the result of a step, which is repeated for that. */
+ * these rows of the batch, in a weight, or in the result of a step, which is repeated to find
+ * it. */
 TAKT_MUST_USE takt_status takt_train_not_finite(takt_trainer *t, const takt_named_view *batch,
                                                 size_t count, takt_rows rows, double loss);
 
 /* The file that takt_trainer_save would write, to be given back with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_checkpoint_bytes(const takt_trainer *t, const char *note,
                                                 void **bytes, size_t *length);
-/* Waits for a save that is under way, whatever becomes of it. */
+/* Waits for a save that is under way, and ignores its outcome. */
 void takt_saving_stop(takt_trainer *t);
 /* Bytes of all slots, each at the next multiple of 64. */
 uint64_t takt_trainer_state_bytes(const takt_trainer *t);

@@ -173,7 +173,7 @@ static void drop_gradients(takt_trainer *t)
             takt_session_clear(s, i);
 }
 
-/* After a failure: the state is that of before the step. */
+/* After a failure, the state is that before the step. */
 static takt_status go_back(takt_trainer *t, takt_status status)
 {
     const takt_error why = t->ctx->error;
