@@ -1,4 +1,4 @@
-/* ast.h - the text as a tree: what was written, before its meaning is known.
+/* ast.h - the text as a syntax tree, before any evaluation.
  *
  * Chains (a + b + c, x |> f() |> g(), x[0][1]) lean to the left and may be long; everything else
  * nests no deeper than the parser allows. A traversal descends the left side in a loop. */

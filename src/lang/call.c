@@ -91,7 +91,7 @@ static bool exists_plain(const char *name)
     return takt_op_find(name, strlen(name)) != NULL || takt_layer_text(name) != NULL;
 }
 
-/* x.relu() for relu(x), as in other languages: NULL if it is not that. */
+/* x.relu() for relu(x), as in other languages; NULL: it is something else. */
 static const char *method_hint(const takt_call *c, const char *name,
                                char hint[static TAKT_HINT_TEXT])
 {
@@ -137,7 +137,7 @@ static takt_value unknown(takt_frame *f, const takt_call *c, const char *name)
                          "there is no op or layer called %s", name);
 }
 
-/* Whether the name can be called at all: reported even if an argument has failed. */
+/* Whether the name can be called; reported even if an argument has failed. */
 static bool exists(takt_frame *f, const takt_symbol *name)
 {
     const size_t skip = strncmp(name->text, "op.", 3) == 0 ? 3 : 0;

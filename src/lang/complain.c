@@ -1,4 +1,4 @@
-/* complain.c - semantic errors: where they belong, what they say, and what was meant. */
+/* complain.c - semantic errors: their position, message and hint. */
 #include <stdio.h>
 #include <string.h>
 

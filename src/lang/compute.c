@@ -147,7 +147,7 @@ static takt_value unknown_size(takt_frame *f, const takt_ast *a, const takt_valu
 static takt_value compare_dims(takt_frame *f, const takt_ast *a, uint8_t token,
                                const takt_value v[2])
 {
-    for (int i = 0; i < 2; i++) /* below every size, as it is below 0 */
+    for (int i = 0; i < 2; i++) /* below every size, since it is below 0 */
         if (!takt_value_is_size(&v[i]))
             return ints(f, a, token, i == 0 ? v[0].i : 0, i == 1 ? v[1].i : 0);
     if (takt_dim_same(f->graph->dims, v[0].dim, v[1].dim))

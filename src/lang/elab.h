@@ -38,8 +38,8 @@ struct takt_frame {
     size_t value_count, value_capacity;
     takt_symbol_map layers;   /* how often each layer was called, for the names of scopes */
     const char *scope;        /* "block_0.dense_1"; "" for a model */
-    bool is_subgraph;         /* of a graph(...) literal: no parameters in here */
-    const takt_ast *returned; /* the return statement that ended it */
+    bool is_subgraph;         /* of a graph(...) literal: parameters are not allowed in it */
+    const takt_ast *returned; /* the return statement that ended the evaluation */
     takt_value result;
     const char *result_name; /* the caller's name for the result, or NULL */
     bool is_loop;            /* the body of a `for` */
@@ -90,7 +90,7 @@ void takt_frame_init(takt_frame *f, takt_elab *e, takt_frame *caller,
 void takt_frame_deinit(takt_frame *f);
 takt_value *takt_frame_find(const takt_frame *f, const takt_symbol *name); /* NULL if unknown */
 void takt_frame_set(takt_frame *f, const takt_symbol *name, takt_value value);
-/* Deep copy of what lives in another frame's arena. */
+/* Deep copy of a value in another frame's arena. */
 takt_value takt_frame_keep(takt_frame *f, takt_value value);
 takt_value *takt_frame_items(takt_frame *f, size_t count); /* NULL if out of memory */
 takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count);
@@ -99,8 +99,8 @@ takt_value takt_frame_list(takt_frame *f, const takt_value *items, size_t count)
 
 takt_value takt_complain(takt_frame *f, const takt_ast *at, takt_error_id id, const char *hint,
                          const char *format, ...) TAKT_PRINTF(5, 6);
-/* The failure that the context has just recorded. Clears a graph's sticky status unless nothing
- * can go on. */
+/* The failure that the context has just recorded. Clears a graph's sticky status unless evaluation
+ * cannot continue. */
 takt_value takt_complain_last(takt_frame *f, const takt_ast *at);
 void takt_warn(takt_frame *f, const takt_ast *at, const char *message);
 /* Out of memory: ends everything. */
@@ -112,7 +112,7 @@ const char *takt_nearest_hint(const takt_nearest *n, char buffer[static TAKT_HIN
 /* ---- expressions ---- */
 
 takt_value takt_eval_expr(takt_frame *f, const takt_ast *a);
-/* The same where a bare word may stand for itself: arguments, defaults. */
+/* The same where a bare word is a value of its own: arguments, defaults. */
 takt_value takt_eval_word(takt_frame *f, const takt_ast *a);
 takt_value takt_eval_binary(takt_frame *f, const takt_ast *a, takt_value left);
 takt_value takt_eval_index(takt_frame *f, const takt_ast *a, takt_value base);
@@ -166,7 +166,7 @@ void takt_nearest_builtin(takt_nearest *n);
 
 /* The name of the value assigned from `at`, in the graph's memory; NULL if there is none. */
 const char *takt_elab_root_name(takt_frame *f, const takt_ast *at);
-/* Appends, with the root's name where it belongs; TAKT_NONE after a complaint at `at`. */
+/* Appends a node, with the root's name if it has one; TAKT_NONE after a complaint at `at`. */
 takt_id takt_elab_append(takt_frame *f, const takt_ast *at, const takt_op *op, const takt_value *in,
                          size_t count, const takt_attr *attrs);
 /* A number, truth value or tensor as a node of that element type; TAKT_NONE after a complaint. */
@@ -201,7 +201,7 @@ takt_value takt_elab_result(takt_frame *f, const takt_ast *at, const takt_value 
 
 /* Complains about a reserved word without backquotes as a name. */
 bool takt_may_name(takt_frame *f, const takt_ast *target);
-/* Evaluates statements until one returns or nothing can go on. */
+/* Evaluates statements until one returns or evaluation cannot continue. */
 void takt_eval_block(takt_frame *f, const takt_ast *first);
 /* Inputs, body and outputs of a model or a graph literal into f->graph. */
 void takt_eval_model(takt_frame *f);

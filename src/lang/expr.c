@@ -165,7 +165,7 @@ static takt_value negate(takt_frame *f, const takt_ast *a)
     if (v.kind == TAKT_V_TENSOR)
         return takt_value_tensor(takt_elab_append(f, a, &takt_op_neg, &v, 1, NULL));
     if (v.kind == TAKT_V_INT && v.i == 0 && a->a->kind == TAKT_A_INTEGER)
-        return takt_value_float(-0.0); /* printed constants distinguish it */
+        return takt_value_float(-0.0); /* printed constants keep the difference */
     if (v.kind == TAKT_V_BIG && v.u == (uint64_t)INT64_MAX + 1)
         return takt_value_int(INT64_MIN);
     if (v.kind == TAKT_V_INT && v.i != INT64_MIN)

@@ -111,7 +111,7 @@ static takt_value unpacked(takt_frame *f, const takt_call *c)
 
 enum { MATRICES = 8 }; /* of one product */
 
-/* The sizes that `v` says: a number, or a list of numbers. 0: it does not. */
+/* The sizes in `v`: a number, or a list of numbers. 0: it is neither. */
 static size_t sizes_of(const takt_value *v, int64_t *sizes)
 {
     if (v->kind == TAKT_V_INT) {

@@ -43,7 +43,7 @@ static takt_status complain(importer *m, const file *in, const takt_ast *at, tak
 
 /* ---- reading ---- */
 
-/* The failure that the context has just recorded, unless nothing can go on. */
+/* The failure that the context has just recorded, unless evaluation cannot continue. */
 static takt_status complain_last(importer *m, const file *in, const takt_ast *at,
                                  takt_status status)
 {

@@ -190,7 +190,7 @@ static takt_id drop_axes(takt_graph *g, takt_id x, const cut *c)
     return takt_reshape(g, x, dims, rank);
 }
 
-/* Rows of `axis`, after dropped axes are removed; `more`: number of new axes before it. */
+/* Selects rows of `axis`, counted without dropped axes; `more`: number of new axes before it. */
 static takt_id gather(takt_graph *g, takt_id x, const cut *c, int axis, int more, takt_id index)
 {
     int64_t place = axis + more;

@@ -77,7 +77,7 @@ void takt_nearest_layer(takt_frame *f, takt_nearest *n)
 
 /* ---- arguments ---- */
 
-/* The parameters as they are written, for hints. */
+/* The parameters as written, for hints. */
 static const char *signature(takt_frame *f, const takt_function *layer)
 {
     const takt_ast *first = layer->parameters, *last = first;

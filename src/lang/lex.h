@@ -80,9 +80,9 @@ typedef struct takt_lexer {
     takt_symbols *symbols;
     size_t at;
     uint32_t line;
-    /* After BAD: what is wrong, and the hint; NULL if out of memory. */
+    /* After BAD: the message, and the hint; NULL if out of memory. */
     const char *problem, *hint;
-    bool is_literal; /* after BAD: it was a literal, if a bad one */
+    bool is_literal; /* after BAD: whether it was a malformed literal */
 } takt_lexer;
 
 void takt_lexer_init(takt_lexer *lexer, const takt_source *source, takt_arena *arena,

@@ -48,7 +48,7 @@ static bool count_up(takt_frame *f, loop *l)
     return true;
 }
 
-/* What the loop iterates over: the rows of a tensor, or a count. */
+/* The range of the loop: the rows of a tensor, or a count. */
 static bool read_source(takt_frame *f, loop *l)
 {
     l->over = takt_eval_expr(f, l->at->a);

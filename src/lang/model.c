@@ -62,7 +62,7 @@ static void seed(takt_frame *f, const takt_ast *o, const takt_value *v)
 {
     if (v->kind != TAKT_V_INT || v->i < 0)
         takt_complain(f, o, TAKT_E_SYNTAX, NULL, "the seed is an integer of 0 or more");
-    else /* seed 0 begins at stream 0, others far apart */
+    else /* seed 0 begins at stream 0, the others far apart from each other */
         f->e->stream_base = v->i == 0 ? 0 : (uint32_t)takt_hash_word((uint64_t)v->i, 0x7a);
 }
 
@@ -91,7 +91,7 @@ static void backend(takt_frame *f, const takt_ast *o, const takt_value *v)
         (void)takt_out_of_memory(f);
 }
 
-/* For rules of the model that do not set it. */
+/* For rules of the model that do not set their own. */
 static void semantics(takt_frame *f, const takt_ast *o, const takt_value *v)
 {
     const takt_semantics *s = takt_rules_semantics(f, o, v);

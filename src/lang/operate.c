@@ -33,8 +33,8 @@ static takt_value on_tensors(takt_frame *f, const takt_ast *a, const takt_value 
     return takt_value_tensor(takt_elab_append(f, a, op, v, 2, NULL));
 }
 
-/* Next to == and != a bare word may stand for itself if the other side is a word, or could have
- * been one: a parameter without a kind (pad == same, where pad is 1 this time). */
+/* Next to == and != a bare word is a value of its own if the other side is a word, or could have
+ * been one: a parameter without a kind (pad == same, where pad happens to be 1). */
 static bool takes_word(const takt_frame *f, const takt_ast *a, const takt_value *left)
 {
     if (a->token != TAKT_T_EQ && a->token != TAKT_T_NE)

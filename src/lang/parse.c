@@ -189,7 +189,7 @@ static takt_status settle(takt_unit *u, takt_graph *graph)
     return TAKT_OK;
 }
 
-/* What is known of sizes at the end holds for what was made before it was known. */
+/* Applies sizes that became known late to the nodes that were made earlier. */
 static takt_status verify(takt_unit *u, takt_graph *graph)
 {
     enum { ROUNDS = 16 };
@@ -204,7 +204,7 @@ static takt_status verify(takt_unit *u, takt_graph *graph)
     return TAKT_OK;
 }
 
-/* A dimension that got its size late may not fit what was inferred from its name before. */
+/* A dimension whose size became known late may contradict what was inferred from its name. */
 static takt_status check_sizes(takt_unit *u, const takt_function *model, takt_graph *graph)
 {
     if (u->e.diagnostics->error_count > 0)

@@ -42,8 +42,8 @@ typedef struct takt_given_value {
     takt_span text;
 } takt_given_value;
 
-/* What an architecture text can refer to: settings by key, stored tensors by name. Nodes are
- * appended to `g`; TAKT_NONE: the failure is recorded. */
+/* The data that an architecture text can refer to: settings by key, stored tensors by name. Nodes
+ * are appended to `g`; TAKT_NONE: the failure is recorded. */
 typedef struct takt_parse_given {
     void *user;
     takt_status (*setting)(void *user, const char *key, takt_given_value *value);
@@ -56,11 +56,11 @@ typedef struct takt_parse_given {
                        size_t count);
     /* Rows of the stored table [any, size] by their numbers. */
     takt_id (*rows)(void *user, takt_graph *g, const char *name, takt_id ids, int64_t size);
-    /* The tensor as it is stored, and data gathered from it as f32. */
+    /* The stored tensor, and data gathered from it as f32. */
     takt_id (*packed)(void *user, takt_graph *g, const char *name, const takt_type *type);
     takt_id (*unpacked)(void *user, takt_graph *g, const char *name, takt_id x);
-    /* Whether products with the stored tensor round activations to 8 bits; x [rows, 1 or choices,
-     * k] times those of the stored matrices [e, n, k] that `index` [rows, choices] says, if so. */
+    /* Whether products with the stored tensor round activations to 8 bits; and if so, x [rows, 1 or
+     * choices, k] times the stored matrices [e, n, k] selected by `index` [rows, choices]. */
     bool (*is_rounded)(void *user, const char *name);
     takt_id (*chosen)(void *user, takt_graph *g, const char *name, const takt_id in[2],
                       const int64_t dims[3]);
@@ -97,8 +97,8 @@ typedef struct takt_sample_ranges {
 } takt_sample_ranges;
 
 /* A sample of an op record, "log(f32[2, 3] in (0.1, 9))", as a graph with the inputs x0, x1, ...
- * and the outputs out (or out0, out1, ...). `op`: what must be called, or NULL for any. `ranges`
- * has one entry per input; it may be NULL. */
+ * and the outputs out (or out0, out1, ...). `op`: the op that must be called, or NULL for any.
+ * `ranges` has one entry per input; it may be NULL. */
 TAKT_MUST_USE takt_status takt_sample_graph(takt_ctx *ctx, const takt_op *op, const char *text,
                                             takt_graph **graph, takt_sample_ranges *ranges);
 

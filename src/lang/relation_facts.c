@@ -26,7 +26,7 @@ static void fill_bits(const takt_declared *d, const takt_fact_table *facts, uint
     }
 }
 
-/* Weights are lengths: a missing fact has an infinite one. */
+/* Weights are path lengths: a missing fact has infinite length. */
 static bool is_length(const takt_declared *d)
 {
     return d->f->e->rules->semantics->none != 0;

@@ -158,7 +158,7 @@ static void gather(takt_frame *f, takt_program *program)
         takt_predicate *p = k->predicate;
         p->next = NULL;
         if (p->value != TAKT_NONE)
-            p->rules = NULL; /* of an earlier group: a tensor so far */
+            p->rules = NULL; /* of an earlier group: already a tensor */
         *program->last = p;
         program->last = &p->next;
         program->predicate_count++;

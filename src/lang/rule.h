@@ -32,7 +32,7 @@ typedef struct takt_held {
 } takt_held;
 
 typedef struct takt_rules {
-    const takt_semantics *semantics; /* for rules that do not set it */
+    const takt_semantics *semantics; /* for rules that do not set their own */
     takt_dtype truth;                /* of soft values: f32 or f64 */
     takt_domain **domains;
     size_t domain_count;
@@ -52,14 +52,14 @@ const takt_domain *takt_rules_domain(takt_frame *f, const takt_ast *name); /* or
 bool takt_rules_is_open(const takt_frame *f, const takt_symbol *name); /* a domain that is i32 */
 /* The semantics that a word names; NULL after a complaint. */
 const takt_semantics *takt_rules_semantics(takt_frame *f, const takt_ast *at, const takt_value *v);
-/* What an option without a value says: `dense` or `sparse`. */
+/* The meaning of an option without a value: `dense` or `sparse`. */
 static inline takt_stated_form takt_rules_stated(const takt_ast *o)
 {
     return o->name->text[0] == 'd' ? TAKT_STATED_DENSE : TAKT_STATED_SPARSE;
 }
 /* The value of capacity=; false after a complaint. */
 bool takt_rules_capacity(takt_frame *f, const takt_ast *o, const takt_value *v, int64_t *to);
-/* Bytes that a relation may take to be dense without being told. */
+/* Bytes up to which a relation is dense by default. */
 uint64_t takt_rules_dense_limit(const takt_frame *f);
 /* A statement. */
 void takt_eval_rule(takt_frame *f, const takt_ast *a);

@@ -45,7 +45,7 @@ static bool stands_before(const takt_formula *node, size_t index, int variable)
     return false;
 }
 
-/* Arguments that are not plain variables or constants, with the terms they are equal to. */
+/* Arguments that are neither plain variables nor constants, with the terms they equal. */
 typedef struct extra {
     int variable;
     takt_formula *term;

@@ -120,7 +120,7 @@ void takt_rules_domains(takt_frame *f)
                           d->name->text);
             continue;
         }
-        takt_frame there = *f; /* for complaints: the text may be an imported one */
+        takt_frame there = *f; /* for complaints: the text may have been imported */
         there.function = d;
         takt_domain *domain = d->body->kind == TAKT_A_STRING ? from_file(&there, d)
                               : d->body->kind == TAKT_A_LIST ? from_list(&there, d)

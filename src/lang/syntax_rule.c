@@ -48,7 +48,7 @@ static takt_ast *domain(takt_syntax *s)
     return takt_syntax_name(s, "a domain");
 }
 
-/* `dense` or `sparse`, which are words of their own: no option has such a name. */
+/* `dense` or `sparse`, which are separate words: no option has such a name. */
 static takt_ast *form(takt_syntax *s)
 {
     takt_ast *node = takt_syntax_node(s, TAKT_A_ARGUMENT, &s->token);

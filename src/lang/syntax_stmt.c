@@ -148,7 +148,7 @@ static takt_ast *assignment(takt_syntax *s)
     takt_ast **end = &node->a;
     do {
         if (s->token.kind != TAKT_T_NAME)
-            s->last_end = 0; /* the complaint is about this token, not about the line before */
+            s->last_end = 0; /* the complaint is about this token, not about the previous line */
         *end = takt_syntax_name(s, "a statement");
         if (*end == NULL)
             return NULL;

@@ -16,12 +16,12 @@ typedef enum takt_value_kind {
     TAKT_V_STRING,
     TAKT_V_BYTES, /* hex data: the digits */
     TAKT_V_DTYPE,
-    TAKT_V_WORD, /* relu, none, nhwc: a word that stands for itself */
+    TAKT_V_WORD, /* relu, none, nhwc: a word that is a value of its own */
     TAKT_V_LIST,
     TAKT_V_TYPE,
     TAKT_V_TENSOR,
     TAKT_V_RESULTS, /* a node with several results */
-    TAKT_V_TUPLE,   /* what a layer with several results returned */
+    TAKT_V_TUPLE,   /* the results of a layer that returned several */
     TAKT_V_GRAPH,
 } takt_value_kind;
 

@@ -3,8 +3,8 @@
 #include "op/util/bits.h"
 #include "op/util/demand.h"
 
-/* The predicate's tensor in the graph being built; in a recursion, perhaps only what the last round
- * has found. */
+/* The predicate's tensor in the graph being built; in a recursion, perhaps only the tuples of the
+ * last round. */
 static takt_id value_of(takt_lower *l, const takt_predicate *p)
 {
     if (!l->is_inner)

@@ -21,7 +21,7 @@ typedef struct circuit {
     uint32_t highest;
     uint32_t *place; /* of every node in the current values */
     size_t *weight;  /* of every variable: where its probabilities begin */
-    size_t *other;   /* the same for the rest: false, or none of the group */
+    size_t *other;   /* the same for the remaining case: false, or none of the group */
     takt_id values, weights;
     takt_dd *live; /* nodes of the current values, in their order */
     size_t live_count;

@@ -31,7 +31,7 @@ typedef enum takt_dlog_kind {
     TAKT_DLOG_BOTH,
     TAKT_DLOG_EITHER,
     TAKT_DLOG_TRUTH, /* number is 0 or 1 */
-    TAKT_DLOG_MOST,  /* a is the least or most `text` of those that b allows; only while reading */
+    TAKT_DLOG_MOST,  /* a is the least or greatest `text` for which b holds; only while reading */
     TAKT_DLOG_FOLD,  /* op: count, or the sum of a, of b; terms: its own variables */
 } takt_dlog_kind;
 
@@ -54,7 +54,7 @@ typedef struct takt_dlog_node {
     takt_dlog_relation *relation;
     struct takt_dlog_node *a, *b;
     int term_count;
-    struct takt_dlog_node *terms[]; /* of an atom: as many as its relation has */
+    struct takt_dlog_node *terms[]; /* of an atom: the arity of its relation */
 } takt_dlog_node;
 
 typedef struct takt_dlog_clause {
@@ -123,8 +123,7 @@ TAKT_MUST_USE takt_status takt_dlog_bound(takt_dlog_program *p, takt_dlog_symbol
 bool takt_dlog_stands_in_atom(const takt_dlog_node *n, takt_span name);
 /* Whether it is a symbol, judging by its comparisons. */
 bool takt_dlog_is_symbolic(const takt_dlog_node *body, takt_span name);
-/* A name as the rules write it: keywords of formulas get an underscore appended, and ? becomes
- * one. */
+/* A name as rules write it: keywords of formulas get an underscore appended, and ? becomes one. */
 TAKT_MUST_USE takt_status takt_dlog_written(takt_dlog_program *p, takt_span name,
                                             takt_span *written);
 /* Whether a written name looks like a variable that the rules generate. */

@@ -32,7 +32,7 @@ static bool is_called(const takt_dlog_node *n, takt_span name)
            memcmp(n->text.at, name.at, name.length) == 0;
 }
 
-/* The formula that binds variables, and what else the clause says. */
+/* The formula that binds variables, and the rest of the clause. */
 typedef struct scope {
     const takt_dlog_node *formula;
     const struct scope *up;
@@ -91,7 +91,7 @@ static int64_t most_of_term(const scope *s, const takt_dlog_node *t)
     return most;
 }
 
-/* How many values a variable has. */
+/* The number of values of a variable. */
 static int64_t values_of(const scope *s, const takt_dlog_node *variable)
 {
     if (takt_dlog_is_symbolic(s->formula, variable->text))
@@ -147,8 +147,8 @@ static int64_t rows(const takt_dlog_node *n)
     return n->kind == TAKT_DLOG_ATOM ? n->relation->tuple_count : 1;
 }
 
-/* Sizes of relations that rules make of others, from above: what depends on itself stays unknown.
- * Some passes are enough for most; a smaller number would only be a better bound. */
+/* Upper bounds of the sizes of derived relations: recursive ones stay unknown. A few passes are
+ * enough for most; more would only improve the bound. */
 static void count_tuples(const takt_dlog_program *p)
 {
     for (takt_dlog_relation *r = p->relations; r != NULL; r = r->next)
@@ -189,8 +189,8 @@ static int64_t most_made(const scope *s, const takt_dlog_node *n)
     return most == unbound ? most_of_fold(s, n->b) : most;
 }
 
-/* Raises all->largest and what the head of a clause may have; whether that changed something. A
- * head with arithmetic is refused when the rule is written. */
+/* Raises all->largest and the bounds of a clause's head; returns whether anything changed. A head
+ * with arithmetic is refused when the rule is written. */
 static bool follow(const takt_dlog_clause *c, takt_dlog_symbols *all)
 {
     const scope s = {c->body, NULL, (int64_t)all->count, all->largest, EQUATIONS};

@@ -162,7 +162,7 @@ static void add_own(takt_dlog_reader *r, takt_dlog_node *fold, takt_dlog_node *n
         fold->terms[fold->term_count++] = n;
 }
 
-/* Whether a variable of the comparison itself, which the fold would give its value, is in it. */
+/* Whether it contains the variable of the comparison, which gets its value from the fold. */
 static bool is_in_own(const takt_dlog_node *fold, const takt_dlog_node *result)
 {
     return result->kind == TAKT_DLOG_NAME && (takt_dlog_stands_in(fold->b, result->text) ||

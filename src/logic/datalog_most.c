@@ -92,7 +92,7 @@ static takt_dlog_node *refuse(takt_dlog_reader *r, const takt_dlog_node *n, cons
     return NULL;
 }
 
-/* A relation of the groups and a number, with a name that the program does not have. */
+/* A relation of the groups and a number, under a name that the program does not use. */
 static takt_dlog_relation *make_relation(takt_dlog_reader *r, const takt_dlog_node *n,
                                          const shared *s)
 {
@@ -159,7 +159,7 @@ static takt_dlog_node *pair(takt_dlog_reader *r, takt_dlog_kind kind, takt_dlog_
     return n;
 }
 
-/* A variable that is none of the groups, and not the one of which the most is wanted. */
+/* A variable that is neither one of the groups nor the one that is maximised. */
 static takt_span other_than(takt_dlog_reader *r, const shared *s, takt_span target)
 {
     const char *text = takt_arena_format(&r->p->arena, "%.*s_", (int)target.length, target.at);

@@ -45,7 +45,8 @@ static takt_dlog_node *primary(takt_dlog_reader *r)
     return n;
 }
 
-/* / and % of constants only: for others Soufflé rounds differently, and the divisor may be 0. */
+/* / and % of constants only: for other operands Soufflé rounds differently, and the divisor may be
+ * 0. */
 static bool divides(takt_dlog_reader *r, const takt_dlog_node *n)
 {
     if (n->op[0] != '/' && n->op[0] != '%')
@@ -268,7 +269,7 @@ static takt_dlog_relation *declare_name(takt_dlog_reader *r)
     return of;
 }
 
-/* Several names may share what follows them. */
+/* Several names may share the type that follows them. */
 static void declare(takt_dlog_reader *r)
 {
     takt_dlog_relation *const first = declare_name(r);

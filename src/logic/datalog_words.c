@@ -33,7 +33,7 @@ void *takt_dlog_room(takt_dlog_reader *r, size_t size)
 
 struct takt_dlog_entry {
     takt_span name;
-    void *of; /* NULL: nothing is here */
+    void *of; /* NULL: nothing there */
 };
 
 /* Where a name is, or would be. */

@@ -14,8 +14,8 @@ typedef struct takt_dlog_reader {
     int signs, term_signs; /* so far, of the clause and of the term */
     bool in_most;          /* inside of an aggregate */
     bool in_target;        /* before its : */
-    int made;              /* relations that stand for min and max */
-    int each;              /* variables that stand for _ in count and sum */
+    int made;              /* relations introduced for min and max */
+    int each;              /* variables introduced for _ in count and sum */
     takt_span word;        /* the current token; for a string, the text between its quotes */
     enum { TAKT_DLOG_END, TAKT_DLOG_WORD, TAKT_DLOG_DIGITS, TAKT_DLOG_QUOTED, TAKT_DLOG_SIGN } kind;
     takt_status status;
@@ -27,8 +27,8 @@ void *takt_dlog_wrong(takt_dlog_reader *r, const char *what);
 void *takt_dlog_room(takt_dlog_reader *r, size_t size);
 /* Advances to the next word. */
 void takt_dlog_advance(takt_dlog_reader *r);
-/* Whether the current word is that sign or word. The second also consumes it; the third requires
- * it. */
+/* Whether the current token is that sign or word. The second function also consumes it; the third
+ * requires it. */
 bool takt_dlog_at(const takt_dlog_reader *r, const char *sign);
 bool takt_dlog_take(takt_dlog_reader *r, const char *sign);
 bool takt_dlog_need(takt_dlog_reader *r, const char *sign);
@@ -41,8 +41,8 @@ int64_t takt_dlog_digits(takt_span word);
  * same without. Other pragmas are refused. */
 void takt_dlog_skip_hints(takt_dlog_reader *r);
 void takt_dlog_skip_pragma(takt_dlog_reader *r);
-/* A node of the current line and word, with room for terms; NULL after an error. The second is one
- * that has others below it: their number is limited, and with it their depth. */
+/* A node at the current line and token, with room for terms; NULL after an error. The second
+ * function makes inner nodes: their number is limited, and with it their depth. */
 takt_dlog_node *takt_dlog_node_of(takt_dlog_reader *r, takt_dlog_kind kind, int terms);
 takt_dlog_node *takt_dlog_above(takt_dlog_reader *r, takt_dlog_kind kind);
 /* { body }, or one literal. */
@@ -52,7 +52,7 @@ void takt_dlog_add_clause(takt_dlog_reader *r, takt_dlog_node *head, takt_dlog_n
 
 /* ---- datalog_most.c ---- */
 
-/* Whether `min x : ...` or max begins here; what it is after `result =`. */
+/* Whether `min x : ...` or max begins here, or follows `result =`. */
 bool takt_dlog_at_most(const takt_dlog_reader *r);
 takt_dlog_node *takt_dlog_most(takt_dlog_reader *r, takt_dlog_node *result);
 /* The rest of a clause, for its variables. */
@@ -67,12 +67,12 @@ takt_dlog_node *takt_dlog_without_most(takt_dlog_reader *r, takt_dlog_node *n,
 
 /* ---- datalog_fold.c ---- */
 
-/* Whether count, sum or mean begins here; what it is. */
+/* Whether count, sum or mean begins here; which one. */
 bool takt_dlog_at_fold(const takt_dlog_reader *r);
 takt_dlog_node *takt_dlog_fold(takt_dlog_reader *r);
 /* Finds the variables that belong to each count and sum of a clause. */
 void takt_dlog_own_variables(takt_dlog_reader *r, takt_dlog_node *n, const takt_dlog_scope *scope);
-/* Whether the variable stands in the formula, outside of aggregates (datalog_most.c). */
+/* Whether the variable occurs in the formula, outside of aggregates (datalog_most.c). */
 bool takt_dlog_stands_in(const takt_dlog_node *n, takt_span name);
 
 /* A term (datalog_read.c). */

@@ -150,7 +150,7 @@ takt_dd takt_dd_is(takt_dds *d, uint32_t variable, uint32_t value)
 
 /* ---- apply ---- */
 
-/* The result where one side decides it. */
+/* The result if one side determines it. */
 static bool is_plain(takt_dd_op op, takt_dd a, takt_dd b, takt_dd *result)
 {
     if (op == TAKT_DD_XOR) {

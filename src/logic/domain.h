@@ -1,4 +1,4 @@
-/* domain.h - what a variable ranges over: named things, or numbers from 0 on. */
+/* domain.h - the range of a variable: names, or numbers from 0 on. */
 #ifndef TAKT_LOGIC_DOMAIN_H
 #define TAKT_LOGIC_DOMAIN_H
 

@@ -155,7 +155,7 @@ takt_source *takt_events_weight(takt_lower *l, takt_events *e, double weight, si
 
 /* ---- variables ---- */
 
-/* Which unit an element belongs to, and its place in the group. */
+/* The unit that an element belongs to, and its position in the group. */
 static size_t unit_of(const takt_source *s, const int64_t *index, size_t *in_group)
 {
     size_t unit = 0;

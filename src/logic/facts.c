@@ -140,8 +140,8 @@ static size_t row_bytes(const takt_fact_table *f)
     return (f->arity > 0 ? (size_t)f->arity : 1) * sizeof *f->tuples;
 }
 
-/* Facts to have room for: all, if the other lines are as long as those so far. An array that is
- * copied as it grows is there twice. */
+/* The expected number of facts, if the remaining lines are as long as those so far. Growing an
+ * array by copying would need its memory twice. */
 static size_t expected(const reader *r)
 {
     enum { FEW = 1024, FASTER = 16 };

@@ -14,7 +14,7 @@ typedef struct takt_formula takt_formula;
 typedef struct takt_predicate takt_predicate;
 typedef struct takt_rule takt_rule;
 
-/* What an argument or a variable ranges over. */
+/* The range of an argument or a variable. */
 typedef struct takt_var_range {
     bool is_known;
     const takt_domain *domain; /* NULL: an axis of a tensor */
@@ -88,7 +88,7 @@ struct takt_formula {
 typedef struct takt_variable {
     const char *name;
     takt_var_range range;
-    const void *place; /* where its range was found */
+    const void *place; /* the place that determined its range */
 } takt_variable;
 
 /* head(variables 0 .. arity - 1) = body; a constraint has no head variables. */
@@ -112,10 +112,10 @@ typedef enum takt_form {
     TAKT_FORM_BOOL,   /* bool, likewise */
     TAKT_FORM_BITS,   /* u64: the last axis packed, 64 to a word */
     TAKT_FORM_VALUE,  /* the last argument, a number, for every tuple of the others */
-    TAKT_FORM_TUPLES, /* u32[capacity, arity]: ascending, then rows of all ones */
+    TAKT_FORM_TUPLES, /* u32[capacity, arity]: sorted, then rows of all ones */
 } takt_form;
 
-/* What the text says about the form of a Boolean relation. */
+/* The form of a Boolean relation according to the text. */
 typedef enum takt_stated_form {
     TAKT_STATED_NONE, /* nothing: its size decides */
     TAKT_STATED_DENSE,
@@ -143,7 +143,7 @@ struct takt_predicate {
      * arguments. */
     uint32_t *cells;
     size_t cell_count;
-    bool is_closed;    /* quantifies over a lifted axis: has no functions for others to use */
+    bool is_closed;    /* quantifies over a lifted axis: has no functions that others could use */
     takt_id log_truth; /* of a constraint: its log-truth, if that is more accurate; or none */
     /* If a constraint begins with forall: the truth of every tuple, and its variables. */
     takt_id each;
@@ -163,13 +163,13 @@ typedef struct takt_program {
     takt_arena *arena;
     takt_graph *graph;
     takt_dtype truth;                   /* of soft values: f32 or f64 */
-    uint64_t dense_limit;               /* bytes of a relation that is dense without being told */
-    struct takt_events **events;        /* where those of earlier groups are, or NULL so far */
+    uint64_t dense_limit;               /* bytes up to which a relation is dense by default */
+    struct takt_events **events;        /* the predicates of earlier groups, or NULL so far */
     takt_predicate *predicates, **last; /* in order of their declaration */
     size_t predicate_count;
     /* After an error; the sentence is in the context. */
     const void *place, *other; /* `other`: a second place, or NULL */
-    const char *other_text;    /* what to say there */
+    const char *other_text;    /* the message for it */
 } takt_program;
 
 /* Fills in ranges, strata and recursions; TAKT_ERR_… with program->place after a mistake. */

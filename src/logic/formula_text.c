@@ -120,7 +120,8 @@ static void put_plain(writer *w, const takt_formula *f)
 static void put(writer *w, const takt_formula *f, int around)
 {
     const int own = tightness(f);
-    /* a quantifier extends as far as possible, so only the last one needs no brackets */
+    /* a quantifier extends as far to the right as possible, so only the last one needs no
+     * brackets */
     const bool has_brackets = own < around;
     takt_text_add(w->text, "%s", has_brackets ? "(" : "");
     put_plain(w, f);

@@ -21,7 +21,7 @@ typedef struct join {
 
 /* ---- one product ---- */
 
-/* The variables of a product: those of both sides, of only the left or right, and those summed
+/* The variables of a product: common ones, those of only the left or right side, and those summed
  * over. */
 typedef struct parts {
     int batch[TAKT_MAX_RANK], left[TAKT_MAX_RANK], right[TAKT_MAX_RANK], inner[TAKT_MAX_RANK];
@@ -220,7 +220,7 @@ static void absorb(join *j)
         }
 }
 
-/* The number of variables that meet when this one is eliminated. */
+/* The number of variables that become connected when this one is eliminated. */
 static int meeting(const join *j, int variable)
 {
     int seen[MOST_FACTORS * TAKT_MAX_RANK];
@@ -270,7 +270,7 @@ static void eliminate(join *j, int variable)
         }
         if (count == 2) {
             contract(j, with[0], with[1]);
-        } else { /* the first two meet before the others do */
+        } else { /* the first two are combined before the others */
             j->at[with[0]] = takt_labelled_both(j->l, &j->at[with[0]], &j->at[with[1]]);
             drop(j, with[1]);
         }

@@ -81,7 +81,7 @@ takt_predicate *takt_predicate_keep(takt_arena *arena, takt_relations *all, takt
     takt_predicate *copy = shell(arena, all, p);
     if (copy == NULL || copy->rules != NULL)
         return copy;
-    copy->value = p->value; /* a rule that another one used first had none so far */
+    copy->value = p->value; /* a rule that was used by an earlier one had no copy yet */
     copy->form = p->form;
     takt_rule **end = &copy->rules;
     for (const takt_rule *r = p->rules; r != NULL; r = r->next) {

@@ -48,7 +48,7 @@ static bool fits(const takt_program *p, const takt_var_range *a, const takt_var_
     return takt_dim_unify(p->graph->dims, a->size, b->size) == TAKT_OK;
 }
 
-/* Both ways: a known range determines the other. */
+/* In both directions: a known range determines the other. */
 static takt_status meet(search *s, takt_variable *v, takt_var_range *other, const void *place)
 {
     if (!v->range.is_known && !other->is_known)

@@ -12,7 +12,7 @@
 #define MOVE 1e-6
 
 enum {
-    ROUNDS = 1000, /* for soft rules that do not set it */
+    ROUNDS = 1000, /* for soft rules that do not set their own */
     MOST_CARRIED = TAKT_MAX_OUTPUTS,
     MOST_CAPTURED = 256
 };
@@ -111,7 +111,7 @@ static takt_id checked_value(recursion *r, takt_predicate *p)
                        p->name);
 }
 
-/* What the rounds read: bools are packed once, outside, so that the rounds stay in bits. */
+/* The operands of the rounds: bools are packed once, outside, so that the rounds work on bits. */
 static takt_id captured_value(recursion *r, size_t i)
 {
     takt_predicate *p = r->captured[i];
@@ -192,8 +192,7 @@ static takt_id moved(const recursion *r, takt_id old, takt_id next)
     return takt_binary(g, &takt_op_gt, change, takt_scalar_like(g, change, MOVE));
 }
 
-/* The consequences of what the last round found: each recursive use, one after the other, reads
- * only that. */
+/* The consequences of the last round's tuples: each recursive use in turn reads only those. */
 static takt_id news(recursion *r, takt_lower *l, const takt_predicate *p)
 {
     takt_id all = TAKT_NONE;

@@ -18,7 +18,7 @@ typedef struct conjunction {
     int count;
 } conjunction;
 
-/* What a variable is equal to, by an equation of the conjunction; NULL: only itself. */
+/* The term that a variable equals, by an equation of the conjunction; NULL: only itself. */
 typedef struct equals {
     const takt_formula *of[TAKT_DL_VARIABLES];
 } equals;
@@ -198,7 +198,7 @@ static int number_of(writer *w, const takt_formula *f)
     return (int)(w->count + w->input_count++);
 }
 
-/* The constant or variable that stands for a term. */
+/* The constant or variable that represents a term. */
 static const takt_formula *resolve(const writer *w, const takt_formula *t)
 {
     while (t->kind == TAKT_LOGIC_VARIABLE && t->variable < TAKT_DL_VARIABLES &&

@@ -1,6 +1,6 @@
-/* sparse_forms.c - which relations are sets of tuples: those that are too large to be dense or
- * compare too many numbers, those whose rule says so, and those that use them or are used by them.
- * What the text calls dense stays dense, or is refused. */
+/* sparse_forms.c - chooses which relations are sets of tuples: those that are too large to be dense
+ * or compare too many numbers, those marked sparse, and those that use them or are used by them. A
+ * relation marked dense stays dense, or is refused. */
 #include "logic/lower.h"
 #include "logic/relation.h"
 

@@ -38,7 +38,7 @@ typedef struct takt_world {
 
 void takt_world_init(takt_world *w, takt_ctx *ctx, const takt_relations *all);
 void takt_world_deinit(takt_world *w);
-/* The most variables that one of its rules has. */
+/* The maximum number of variables in one of its rules. */
 size_t takt_world_variables(const takt_world *w);
 
 typedef struct takt_world_value {
@@ -57,7 +57,7 @@ bool takt_world_holds(takt_world *w, const takt_rule *rule, const takt_formula *
 takt_world_value takt_world_term(takt_world *w, const takt_rule *rule, const takt_formula *t,
                                  int64_t *env);
 bool takt_world_compare(int op, takt_world_value a, takt_world_value b);
-/* How many values a variable has. */
+/* The number of values of a variable. */
 int64_t takt_world_size(takt_world *w, const takt_rule *rule, int variable);
 
 /* Visits the values of `bound`, ascending, the first variable slowest, for which all parts hold. A

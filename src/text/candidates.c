@@ -18,8 +18,8 @@ static bool better(const takt_candidate *a, const takt_candidate *b)
 
 /* ---- scores ---- */
 
-/* The copy is the last quarter of the room for the list: what is written of entry i (not its share)
- * ends before score i, so that a list can be written from the beginning while scores are read. */
+/* The copy is the last quarter of the room for the list: the written part of entry i (not its
+ * share) ends before score i, so a list can be written from the beginning while scores are read. */
 void takt_candidates_fill(takt_candidates *c, const float *scores, size_t count)
 {
     size_t i = 0;
@@ -43,7 +43,7 @@ void takt_candidates_list(takt_candidates *c)
     size_t kept = 0;
     for (size_t i = 0; c->scores != NULL && i < c->tokens; i++) {
         const float score = c->scores[i];
-        c->at[kept].id = (int32_t)i; /* without a branch: which ones stay is random */
+        c->at[kept].id = (int32_t)i; /* without a branch, which would be unpredictable */
         c->at[kept].score = score;
         kept += has_all || score >= c->least;
     }
@@ -257,7 +257,7 @@ void takt_candidates_sort(takt_candidates *c)
     c->is_sorted = true;
 }
 
-/* Among equal scores the first stays: a later one never replaces it. */
+/* Among equal scores the first is kept: a later one never replaces it. */
 static void take(takt_candidate *heap, size_t count, float score, size_t id)
 {
     if (!(score > heap[0].score))

@@ -177,7 +177,7 @@ takt_status takt_decoders_read(takt_tokenizer *t, const takt_json *stage)
 
 /* ---- decoding ---- */
 
-/* The token as the file has it. */
+/* The token as in the file. */
 static void put_token(const takt_tokenizer *t, int32_t id, takt_pieces *to)
 {
     const takt_span text = t->texts[id];

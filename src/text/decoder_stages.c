@@ -76,7 +76,7 @@ void takt_decode_replace(const takt_decoder *d, const takt_pieces *from, takt_pi
     }
 }
 
-/* All pieces become one. */
+/* Joins all pieces into one. */
 void takt_decode_byte_level(const takt_decoder *d, const takt_pieces *from, takt_pieces *to)
 {
     (void)d;
@@ -153,7 +153,7 @@ static void clean(takt_text *text)
         replace_in(text, takt_span_of(rows[i][0]), takt_span_of(rows[i][1]));
 }
 
-/* Ends the piece that is in `text`, and empties that. */
+/* Ends the piece in `text`, and empties `text`. */
 static void move(takt_text *text, takt_pieces *to)
 {
     takt_pieces_put(to, (takt_span){takt_text_get(text), text->length});

@@ -9,7 +9,7 @@ typedef struct encoding {
     takt_merging merging;
     takt_cutting cutting;
     takt_ids ids;
-    bool begins; /* only an added token, or nothing, came before */
+    bool begins; /* only an added token, or nothing, precedes it */
     bool is_first;
 } encoding;
 

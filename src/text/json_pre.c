@@ -87,7 +87,8 @@ static takt_status read_fixed(takt_tokenizer *t, const takt_json *stage)
     return takt_cuts_add(t, takt_span_of(pattern), TAKT_CUT_ISOLATED, false);
 }
 
-/* Whether wordpiece.c, which also makes words of ideographs, splits a text as these patterns do. */
+/* Whether wordpiece.c, which also treats ideographs as words, splits a text as these patterns
+ * do. */
 static bool is_bert(const takt_tokenizer *t)
 {
     const takt_cut *c = t->cuts;

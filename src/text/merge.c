@@ -145,7 +145,8 @@ static void offer(work *w, uint32_t left, uint32_t right)
 
 enum { AFFIXED_MOST = TAKT_AFFIX_BYTES + 4 };
 
-/* The token of [at, at + bytes) with what tokens within or at the end of a word have more. */
+/* The token of [at, at + bytes), with the prefix or suffix of tokens inside or at the end of a
+ * word. */
 static uint32_t find_affixed(const work *w, size_t at, size_t bytes)
 {
     const takt_tokenizer *t = w->t;

@@ -124,8 +124,8 @@ static void trim_marks(takt_span mark, takt_text *to)
     }
 }
 
-/* Whether a mark at `at` begins a word by itself: Metaspace, which follows WhitespaceSplit (`n->a`
- * is empty), then adds none. */
+/* Whether a mark at `at` begins a word by itself: then Metaspace, which follows WhitespaceSplit
+ * (`n->a` is empty), does not add one. */
 static bool begins_word(takt_span text, size_t at, const takt_normal *n)
 {
     return n->a.length == 0 && text.length - at >= TAKT_TOKEN_MARK_BYTES &&

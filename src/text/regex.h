@@ -45,7 +45,7 @@ typedef enum takt_regex_kind {
     TAKT_R_RANGE,   /* low to high */
     TAKT_R_CLASSES, /* low: one bit for each takt_unicode_class */
     TAKT_R_SPACE,
-    TAKT_R_WORD, /* low: whether it stands outside a set, which changes its meaning */
+    TAKT_R_WORD, /* low: whether it is outside a set, which changes its meaning */
     TAKT_R_HAN,
     TAKT_R_SUBSET, /* set number low */
 } takt_regex_kind;
@@ -109,7 +109,7 @@ typedef struct takt_regex_run {
     size_t seen_bytes;
     takt_regex_known known[TAKT_REGEX_KNOWN];
     bool is_careful;
-    uint64_t left; /* steps until it is */
+    uint64_t left; /* steps until then */
     takt_status status;
 } takt_regex_run;
 

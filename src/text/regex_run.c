@@ -221,7 +221,7 @@ static outcome enter(takt_regex_run *run, uint32_t step, size_t at)
         const unsigned known = seen(run, pair);
         if (known != 0)
             return known == MATCHES ? ENDS : FAILS;
-        see(run, pair, FAILED); /* until it is left: an empty loop ends here */
+        see(run, pair, FAILED); /* until the loop is left: an empty iteration ends it */
     }
     return push(run, step, at) ? GOES_ON : FAILS;
 }

@@ -139,8 +139,8 @@ static size_t capital_word(const scanner *w, size_t from)
     return end > from ? end : 0;
 }
 
-/* One of these, after at most one character that is neither letter, number nor line end; and a
- * contraction after it. */
+/* One of these, after at most one character that is neither letter, number nor line end, and
+ * followed by an optional contraction. */
 static size_t cased(const scanner *w, size_t at)
 {
     size_t bytes;

@@ -18,8 +18,8 @@ typedef struct takt_scan {
     bool is_alone;           /* each digit is a word of its own */
     bool is_marked;          /* words begin with U+2581, nothing else */
     bool is_cased;           /* capitals begin words: o200k, tekken */
-    bool is_contracted;      /* such words take contractions after them */
-    bool joins_slashes;      /* other characters take slashes as well as line ends after them */
+    bool is_contracted;      /* such words may be followed by contractions */
+    bool joins_slashes;      /* other characters may be followed by slashes as well as line ends */
     bool has_marks;          /* marks are letters */
     bool is_bloom;           /* words: all but white space and a dozen punctuation marks */
     bool takes_whole;        /* GGUF: a word that is a token is that token, regardless of merges */

@@ -149,7 +149,7 @@ static const struct {
     {"stablelm2", &qwen2},
     {"hunyuan", &qwen2},
     {"megrez", &qwen2},
-    {"bailingmoe", &qwen2}, /* lines end at the last line end, with a + and without */
+    {"bailingmoe", &qwen2}, /* words end at the last line end, with a + and without */
     {"bailingmoe2", &qwen2},
     {"llada-moe", &qwen2},
     {"smollm", &takt_scan_digits},

@@ -133,7 +133,7 @@ typedef struct takt_charsmap {
     size_t count, length;
 } takt_charsmap;
 
-/* The table from untrusted bytes; none: an empty one. */
+/* Reads the table from untrusted bytes; without bytes it is empty. */
 TAKT_MUST_USE takt_status takt_charsmap_read(takt_tokenizer *t, const uint8_t *bytes,
                                              size_t length);
 void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
@@ -155,7 +155,7 @@ typedef enum takt_cut_kind {
     TAKT_CUT_REMOVED,
     TAKT_CUT_WITH_PREVIOUS,
     TAKT_CUT_WITH_NEXT,
-    TAKT_CUT_CONTIGUOUS, /* adjacent matches are one */
+    TAKT_CUT_CONTIGUOUS, /* adjacent matches are merged */
     TAKT_CUT_SCRIPTS,    /* without a pattern: where the script changes */
 } takt_cut_kind;
 
@@ -202,10 +202,10 @@ void takt_cutting_deinit(takt_cutting *c);
 
 /* What becomes of marks at the beginning of a text; elsewhere they are spaces. */
 typedef enum takt_first_marks {
-    TAKT_MARKS_BY_MODEL, /* one is dropped if the text was given one */
+    TAKT_MARKS_BY_MODEL, /* dropped if the text already has one */
     TAKT_MARKS_KEPT,     /* they are spaces, too */
     TAKT_MARK_DROPPED,   /* the first character is dropped if it is a mark */
-    TAKT_MARKS_DROPPED,  /* all marks of the first token are */
+    TAKT_MARKS_DROPPED,  /* like all marks of the first token */
 } takt_first_marks;
 
 /* A stage of tokenizer.json's decoder (decoder.c). */
@@ -259,7 +259,7 @@ struct takt_tokenizer {
     bool spaces_once;    /* that space only at the beginning of the text */
     bool joins_unknown;  /* several unknown characters are one token */
     bool splits_as_bert; /* WORDS: words are found by wordpiece.c */
-    takt_span word_suffix;  /* BPE: what tokens that end a word end with */
+    takt_span word_suffix;  /* BPE: suffix of tokens that end a word */
     takt_span piece_prefix; /* WORDS and BPE from tokenizer.json: what tokens that continue a word
                                begin with */
     size_t word_limit;      /* WORDS: maximum characters of a word; 0: any */
@@ -316,11 +316,11 @@ TAKT_MUST_USE takt_status takt_tokenizer_write_gguf(const takt_tokenizer *t, siz
 /* tokenizer.json and tokenizer_config.json of a tokenizer from a GGUF file. */
 TAKT_MUST_USE takt_status takt_tokenizer_write_json(const takt_tokenizer *t, takt_text *text);
 TAKT_MUST_USE takt_status takt_tokenizer_write_config(const takt_tokenizer *t, takt_text *text);
-/* Adds the characters that stand for bytes in byte-level vocabularies; and the reverse, which
- * leaves a text with other characters as it is. */
+/* Encodes bytes as the characters of byte-level vocabularies; and the reverse, which leaves a text
+ * with other characters unchanged. */
 void takt_token_spell(takt_span bytes, takt_text *to);
 void takt_token_unspell(takt_span text, takt_text *to);
-/* The byte that "<0x1F>" stands for, -1 for other texts. */
+/* The byte of "<0x1F>", -1 for other texts. */
 int takt_token_byte_named(takt_span text);
 /* The stages around the model: normalizer, pre_tokenizer, post_processor (json_stages.c). */
 TAKT_MUST_USE takt_status takt_tokenizer_read_stages(takt_tokenizer *t,

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* General categories, as far as patterns distinguish them. */
+/* The general categories that patterns distinguish. */
 typedef enum takt_unicode_class {
     TAKT_U_OTHER, /* unassigned */
     TAKT_U_LU,
@@ -26,8 +26,8 @@ typedef enum takt_unicode_class {
 
 enum { TAKT_U_BAD = 0xFFFD }; /* the class of a byte that is not valid UTF-8 */
 
-/* The character at `at`, which has `left` > 0 bytes, and how many of them it takes. A byte that is
- * not part of valid UTF-8 is a character by itself. */
+/* The character at `at`, which has `left` > 0 bytes, and its length in bytes. A byte that is not
+ * part of valid UTF-8 is a character by itself. */
 uint32_t takt_unicode_take(const char *at, size_t left, size_t *bytes);
 takt_unicode_class takt_unicode_class_of(uint32_t c);
 bool takt_unicode_is_letter(uint32_t c);

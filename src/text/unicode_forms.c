@@ -35,7 +35,8 @@ static void arrange(form *f)
     }
 }
 
-/* Composes what it can with the first character; a mark after another of its class is blocked. */
+/* Composes marks with the first character where possible; a mark after another of its class is
+ * blocked. */
 static void compose(form *f)
 {
     size_t kept = 1;
@@ -102,7 +103,7 @@ static void decompose(form *f, uint32_t c)
     }
 }
 
-/* What is only written differently becomes the usual characters. */
+/* Compatibility characters become their usual equivalents. */
 static void decompose_compatible(form *f, uint32_t c)
 {
     const uint32_t *parts = NULL;
@@ -118,7 +119,7 @@ void takt_unicode_form(takt_span text, unsigned kind, takt_text *to)
     form f = {.to = to, .composes = (kind & TAKT_U_COMPOSED) != 0};
     for (size_t i = 0, bytes; i < text.length; i += bytes) {
         const uint32_t c = takt_unicode_take(text.at + i, text.length - i, &bytes);
-        if (c == TAKT_U_BAD) { /* bytes that are not characters stay as they are */
+        if (c == TAKT_U_BAD) { /* bytes that are not characters are unchanged */
             flush(&f);
             takt_text_put(to, text.at + i, bytes);
         } else if ((kind & TAKT_U_COMPATIBLE) != 0) {

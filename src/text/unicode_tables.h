@@ -8,7 +8,7 @@
 
 int takt_unicode_class_at(uint32_t c);
 /* The script of a character as Hugging Face's tokenizers has it: Chinese and Japanese are one; 0: a
- * space, or a character without one, which goes with any. */
+ * space, or a character without one, which matches any. */
 int takt_unicode_script(uint32_t c);
 /* Canonical combining class; 0 for most. */
 int takt_unicode_order(uint32_t c);

@@ -79,7 +79,8 @@ static size_t longest_at(const takt_tokenizer *t, takt_span word, size_t at, int
         const int byte = (unsigned char)word.at[at + i];
         low = bound(t, low, high, i, byte);
         high = bound(t, low, high, i, byte + 1);
-        const bool is_last = high - low == 1; /* of those that begin so: the rest of it decides */
+        const bool is_last = high - low == 1; /* more than one begins like this: the rest of it
+                                               * decides */
         if (low < high && (is_last || t->texts[t->sorted[low]].length == i + 1) &&
             is_part(t, t->sorted[low], word, at)) {
             *id = (int32_t)t->sorted[low];
@@ -99,8 +100,8 @@ static size_t characters(takt_span word)
     return count;
 }
 
-/* Whether a mark of the text itself is at `at`, which no token has: those with one begin a word. In
- * GGUF files it counts as the beginning of a word, as in llama.cpp. */
+/* Whether the text itself has a mark at `at`, which no token matches: those with a mark begin a
+ * word. In GGUF files it counts as the beginning of a word, as in llama.cpp. */
 static bool is_own_mark(const takt_tokenizer *t, takt_span word, size_t at)
 {
     return at > 0 && t->word_limit > 0 && word.length - at >= TAKT_TOKEN_MARK_BYTES &&
@@ -114,7 +115,7 @@ static void add_word(const takt_tokenizer *t, takt_span word, takt_ids *ids)
     size_t at = t->word_limit > 0 && characters(word) > t->word_limit + 1 ? word.length : 0;
     bool is_known = at == 0;
     const uint32_t whole = is_known ? takt_spans_find(&t->index, word) : UINT32_MAX;
-    if (whole != UINT32_MAX && t->kinds[whole] != TAKT_TOKEN_CONTROL) { /* as most words are */
+    if (whole != UINT32_MAX && t->kinds[whole] != TAKT_TOKEN_CONTROL) { /* like most words */
         takt_ids_add(ids, (int32_t)whole);
         return;
     }

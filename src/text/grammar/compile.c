@@ -160,7 +160,7 @@ static void put_repeat(compiler *c, const takt_gnode *n)
         patch(c, split, c->g->size);
         return;
     }
-    /* Each may be the last: a split to the end before it. */
+    /* Each may be the last, so a split to the end precedes it. */
     size_t last = SIZE_MAX;
     for (int64_t i = n->least; i < n->most && c->status == TAKT_OK; i++) {
         last = emit(c, (takt_ginstruction){.op = TAKT_GOP_SPLIT, .to = (uint32_t)last});

@@ -89,7 +89,7 @@ static void push(takt_matcher *m, uint32_t *count, uint32_t at, int32_t parent)
     m->closing[(*count)++] = n; /* each node once, so there is room for all */
 }
 
-/* The target of a jump; a circular chain of jumps ends at itself. */
+/* The target of a jump; a cycle of jumps ends at itself. */
 static uint32_t landing(const takt_grammar *g, uint32_t at)
 {
     for (int i = 0; i < 8 && g->program[at].op == TAKT_GOP_JUMP; i++)

@@ -73,7 +73,7 @@ static void apply(takt_candidates *c, const takt_sampling *s)
 {
     if (s->top_n_sigma <= 0 || c->count < 2)
         return;
-    if (c->count != c->tokens) /* some were removed: use the rest */
+    if (c->count != c->tokens) /* some were removed: uses the rest */
         takt_candidates_list(c);
     const float first = c->scores != NULL ? c->scores[0] : c->at[0].score;
     const sums all = total(c, isfinite(first) ? (double)first : 0);
