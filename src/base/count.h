@@ -1,4 +1,4 @@
-/* count.h - what counts as a context's memory: its live bytes, their peak and their limit.
+/* count.h - counts a context's memory: live bytes, their peak and their limit.
  *
  * The context's allocator counts its own bytes. Pages from the system do not pass through it: the
  * code that maps them counts them here. */

@@ -28,7 +28,7 @@ struct takt_ctx {
     void *clock_user;
     takt_log_fn *log;
     void *log_user;
-    _Atomic uint64_t messages, log_ns; /* logged so far, and what the callback took */
+    _Atomic uint64_t messages, log_ns; /* number logged so far, and time spent in the callback */
     takt_limits limits;
     takt_error error;
     takt_lock error_lock;                /* held while the error is written */
@@ -46,7 +46,7 @@ struct takt_ctx {
 };
 
 /* The same services, limits and memory with its own error: for code that runs on another thread and
- * reports elsewhere. It must not outlive what was made with it. */
+ * reports elsewhere. Destroy it before the objects that were made with it. */
 void takt_ctx_shadow(const takt_ctx *of, takt_ctx *shadow);
 
 #endif

@@ -79,7 +79,7 @@ int takt_error_ids(const int **ids)
     return (int)(sizeof all / sizeof *all);
 }
 
-/* Names in messages come from files: nothing in them may reach a terminal as a control code. */
+/* Names in messages come from files: none of their bytes may reach a terminal as control codes. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -171,8 +171,8 @@ static void copy_text(char *to, const char *from, size_t size)
     memcpy(to, from, end != NULL ? (size_t)(end - from) + 1 : size);
 }
 
-/* Copies only the used part of texts: the record is 2 KB, and each new size of a session saves
- * it. */
+/* Copies only the used part of texts: the record is 2 KB, and a session saves it for each new
+ * size. */
 static void copy_error(takt_error *to, const takt_error *from)
 {
     to->status = from->status;

@@ -173,7 +173,7 @@ static const size_t longest = 1000000000;
 static bool read_digits(const char *text, size_t length, scan *s, decimal *d)
 {
     bool has_digit = false, has_point = false;
-    int64_t point = 0; /* digits before the point, less leading zeros after it */
+    int64_t point = 0; /* digits before the point, minus leading zeros after it */
     size_t i = length > 0 && (text[0] == '-' || text[0] == '+');
     s->is_negative = i > 0 && text[0] == '-';
     for (; i < length && (is_digit(text[i]) || text[i] == '.'); i++) {
@@ -252,7 +252,8 @@ size_t takt_number_write(double value, char to[TAKT_NUMBER_TEXT])
         memcpy(to, name, strlen(name) + 1);
         return strlen(name);
     }
-    /* Fifteen digits always survive a double; denormals have fewer to begin with. */
+    /* Fifteen digits always survive conversion to a double and back; denormals have fewer
+     * digits. */
     size_t length = 0;
     for (int digits = fabs(value) < 0x1p-1022 ? 1 : 15; digits <= 17; digits++) {
         double back;

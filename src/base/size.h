@@ -35,8 +35,8 @@ static inline bool takt_size_align(size_t a, size_t align, size_t *out)
     return true;
 }
 
-/* The same for a size that was checked before, as those of tensors are. One that would wrap becomes
- * the largest multiple, which no allocator gives: never a small one. */
+/* The same for a size that has been checked, as those of tensors have. One that would wrap becomes
+ * the largest multiple, for which every allocator fails, never a small one. */
 static inline size_t takt_round_up(size_t a, size_t align)
 {
     size_t r;

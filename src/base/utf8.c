@@ -85,7 +85,7 @@ size_t takt_utf8_cut(const char *text, size_t limit)
         length++;
     if (text[length] == '\0')
         return length;
-    /* Back over at most three continuation bytes; invalid UTF-8 is cut as it is. */
+    /* Skips back over at most three continuation bytes; invalid UTF-8 is cut anywhere. */
     size_t cut = length;
     for (int i = 0; i < 3 && cut > 0 && follows((unsigned char)text[cut]); i++)
         cut--;

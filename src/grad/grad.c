@@ -44,7 +44,7 @@ static takt_id find(const takt_port *ports, size_t count, const char *name)
     return TAKT_NONE;
 }
 
-/* What the gradient is taken with respect to: the names, or every trainable slot. */
+/* The values to differentiate with respect to: the names, or every trainable slot. */
 typedef struct wrt {
     size_t count;
     const char **name;

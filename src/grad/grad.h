@@ -12,10 +12,10 @@
 typedef struct takt_grad_request {
     size_t out_count;
     const takt_id *out;  /* what is differentiated */
-    const takt_id *seed; /* what flows into each; NULL or TAKT_NONE: ones */
+    const takt_id *seed; /* incoming gradient of each; NULL or TAKT_NONE: ones */
     size_t in_count;
-    const takt_id *in; /* with respect to what: any nodes before */
-    takt_id *result;   /* receives one gradient per `in`, of its type; zeros if none arrives */
+    const takt_id *in; /* the nodes to differentiate with respect to, anywhere before */
+    takt_id *result;   /* receives one gradient per `in`, of its type; zeros if there is none */
 } takt_grad_request;
 
 /* Appends the gradients to `g`. TAKT_ERR_UNSUPPORTED if an op on the way has none. */

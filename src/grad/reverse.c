@@ -4,7 +4,8 @@
 #include "ir/leaves.h"
 #include "op/ops.h"
 
-/* Lowerings lead to simpler ops, so they terminate; this catches a record that does not. */
+/* Lowerings lead to simpler ops, so this recursion ends; the limit catches a record that breaks the
+ * rule. */
 enum { MAX_LEVEL = 16 };
 
 typedef struct sweep {
@@ -23,7 +24,8 @@ static takt_status out_of_memory(sweep *s)
     return s->g->status != TAKT_OK ? s->g->status : TAKT_ERR_MEMORY;
 }
 
-/* Inside a lowering the op's inputs are the end, even if one of them depends on another. */
+/* Inside a lowering, differentiation stops at the op's inputs, even if one of them depends on
+ * another. */
 static void mark(sweep *s, takt_id id)
 {
     const takt_node *n = &s->g->nodes[id];

@@ -11,7 +11,7 @@ enum { MOST = 8 }; /* values that are kept */
 
 typedef struct keeper {
     takt_scan_backward *b;
-    const takt_graph *from; /* the body of the backward scan as it is */
+    const takt_graph *from; /* the unchanged body of the backward scan */
     takt_graph *to;
     unsigned char *is_deep; /* per node of the copy: it is after a product */
     unsigned char *is_used;

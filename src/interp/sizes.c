@@ -11,7 +11,7 @@
 #include "interp/run.h"
 #include "op/util/length.h"
 
-/* Room for all names, which may be more so far. */
+/* Room for all names, of which there may be more by now. */
 static takt_status make_room(interp *it, const takt_graph *g)
 {
     const size_t count = takt_dims_name_count(g->dims);

@@ -108,7 +108,7 @@ static bool same_list(const takt_attr_def *def, const takt_attr *a, const takt_a
                 return false;
         return true;
     }
-    /* The others are lists of eight-byte items; doubles are equal if their bits are. */
+    /* The others are lists of eight-byte items; doubles are compared by their bits. */
     return memcmp(a->i64s, b->i64s, a->count * sizeof(int64_t)) == 0;
 }
 

@@ -1,7 +1,8 @@
 /* cast_hint.c - which of two element types to convert to. */
 #include "ir/cast_hint.h"
 
-/* Floats hold integers, more bits hold fewer, signed types hold signs; bool goes to anything. */
+/* Floats can hold integers, wider types narrower ones, signed types signs; bool converts to
+ * anything. */
 static int rank_of(takt_dtype dtype)
 {
     if (dtype == TAKT_BOOL)

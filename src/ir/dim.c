@@ -1,4 +1,4 @@
-/* dim.c - the table of dimensions as others see it: one lock around each call. */
+/* dim.c - the public interface of the table of dimensions: one lock around each call. */
 #include "ir/dim.h"
 
 #include <inttypes.h>
@@ -338,7 +338,7 @@ void takt_dim_print(takt_dims *dims, takt_dim d, takt_text *text)
         return;
     }
     lock(dims);
-    const char *at = takt_dim_text(dims, d); /* texts stay where they are */
+    const char *at = takt_dim_text(dims, d); /* texts do not move */
     unlock(dims);
     takt_text_add(text, "%s", at);
 }

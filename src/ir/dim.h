@@ -59,7 +59,7 @@ TAKT_MUST_USE takt_status takt_dims_blame(takt_dims *dims, takt_status status);
 /* Makes them equal, assumes it, or fails with both sides in the message. */
 TAKT_MUST_USE takt_status takt_dim_unify(takt_dims *dims, takt_dim a, takt_dim b);
 /* From now on existing names are not bound; returns the previous limit. A branch that may not run
- * says nothing about names outside it. */
+ * must not bind names outside it. */
 size_t takt_dims_hold(takt_dims *dims);
 void takt_dims_let_go(takt_dims *dims, size_t held);
 /* Two dimensions assumed to be equal without proof. */

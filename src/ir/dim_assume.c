@@ -13,7 +13,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* A product of names alone: it is above zero where all of them are. */
+/* A product of names alone: it is positive if all of them are. */
 static bool is_positive(const takt_dims *dims, const dim_term *t)
 {
     for (uint32_t i = 0; i < t->count; i++)
@@ -58,7 +58,7 @@ takt_status takt_dim_assume(takt_dims *dims, takt_dim a, takt_dim b)
     return TAKT_OK;
 }
 
-/* ---- sizes that nobody says ---- */
+/* ---- sizes that are not given ---- */
 
 void takt_dim_set_like(takt_dims *dims, takt_dim d, takt_dim like)
 {

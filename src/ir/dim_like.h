@@ -4,7 +4,7 @@
 
 #include "ir/dim.h"
 
-/* From now on `d`, a name, is as large as the name `like` unless something else is said. */
+/* From now on `d`, a name, defaults to the size of the name `like`. */
 void takt_dim_set_like(takt_dims *dims, takt_dim d, takt_dim like);
 /* Which name that is; SIZE_MAX: none. */
 size_t takt_dims_like(takt_dims *dims, size_t index);

@@ -22,7 +22,7 @@ static takt_status push(walk *w, uint32_t entry)
     return TAKT_OK;
 }
 
-/* Pushes what `d` stands for unless its value is known. */
+/* Pushes the definition of `d` unless its value is known. */
 static takt_status need(walk *w, takt_dim d, bool *is_ready)
 {
     if (takt_dim_is_number(d) || w->dims->entry[dim_entry_of(d)].stamp == w->dims->stamp)

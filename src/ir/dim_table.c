@@ -56,7 +56,7 @@ static bool same_entry(const dim_entry *a, const dim_entry *b)
     return a->count == b->count && memcmp(a->term, b->term, a->count * sizeof *a->term) == 0;
 }
 
-/* The slot that holds an equal entry, or the free one where it belongs. */
+/* The slot with an equal entry, or the free slot for it. */
 static uint32_t *find_slot(const takt_dims *dims, const dim_entry *wanted)
 {
     size_t at = wanted->hash & (dims->slot_count - 1);
@@ -81,7 +81,7 @@ static takt_status grow_slots(takt_dims *dims)
     return TAKT_OK;
 }
 
-/* Adds the entry that belongs into `slot`. */
+/* Adds the entry to `slot`. */
 static takt_status insert(takt_dims *dims, uint32_t *slot, const dim_entry *e)
 {
     void *array = dims->entry;

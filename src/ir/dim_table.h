@@ -40,8 +40,9 @@ typedef struct dim_entry {
     takt_dim a, b;    /* its operands */
     const char *name; /* of a NAME; its length is `count` */
     size_t index;     /* among the names */
-    takt_dim like;    /* a NAME that is as large unless something is said; 0: none */
-    bool is_hint;     /* a NAME that is bound before others: a label from a file, not a fact */
+    takt_dim like;    /* a NAME whose size is the default; 0: none */
+    bool is_hint;     /* a NAME that is bound in preference to others: a label from a file, not a
+                       * fact */
     bool is_bound;    /* a NAME that unification found to be `binding` */
     takt_dim binding;
     const dim_term *term; /* of a SUM */

@@ -242,7 +242,7 @@ static takt_status append(takt_graph *g, takt_infer *in, const takt_attr *given,
     TAKT_TRY(takt_merge_complete(in, attrs));
     TAKT_TRY(takt_merge_grow(g));
     uint64_t hash = takt_merge_hash(in->op, in->in_count, in->in, attrs);
-    if (g->keeps_apart) /* then no other has it, and equal nodes do not meet */
+    if (g->keeps_apart) /* then it is not shared, and equal nodes are not merged */
         hash = takt_hash_word(hash, g->count + 1);
     const size_t slot = takt_merge_find(g, hash, in->op, in->in_count, in->in, attrs);
     if (g->table[slot] != TAKT_NONE) {

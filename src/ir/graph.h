@@ -15,7 +15,7 @@
 #include "base/inner.h"
 #include "ir/op.h"
 
-/* Where a node comes from, for people: a name in the source, or a line of it. Chains merge when
+/* Where a node comes from, for messages: a name in the source, or a line of it. Chains merge when
  * nodes do. */
 typedef struct takt_origin {
     const char *name;

@@ -1,5 +1,5 @@
-/* leaves.h - the records that graphs themselves need: where values enter, and one of several
- * results. They are in ir/leaf/. */
+/* leaves.h - the op records that graphs themselves need: sources of values, and selecting one of
+ * several results. They are in ir/leaf/. */
 #ifndef TAKT_IR_LEAVES_H
 #define TAKT_IR_LEAVES_H
 

@@ -1,4 +1,4 @@
-/* merge.h - equal nodes are one node (hash-consing), and what is found out later about sizes. */
+/* merge.h - hash-consing of equal nodes, and sizes that become known later. */
 #ifndef TAKT_IR_MERGE_H
 #define TAKT_IR_MERGE_H
 

@@ -139,7 +139,7 @@ typedef enum takt_trait {
     TAKT_CONTRACTS = 1 << 9, /* matmul, conv */
     TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
     TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels implement it and define its bits */
-    TAKT_SIZES = 1 << 12,    /* gives sizes to names, so it is live although nothing reads it */
+    TAKT_SIZES = 1 << 12,    /* binds sizes to names, so it is live although nothing reads it */
 } takt_trait;
 
 /* ---- guarantees ---- */
@@ -220,7 +220,8 @@ TAKT_INNER const char *takt_op_nearest(const char *name);
 TAKT_INNER size_t takt_op_attr_count(const takt_op *op);
 /* Index of an attribute, or -1. */
 int takt_op_attr_index(const takt_op *op, const char *name);
-/* All attributes of a node, followed by zeros: to be changed and passed to another node. */
+/* A copy of all attributes of a node, followed by zeros, to be changed and passed to another
+ * node. */
 void takt_node_attrs(const takt_node *n, takt_attr attrs[static TAKT_MAX_ATTRS]);
 /* A node's attribute; NULL if its op has none of that name. */
 const takt_attr *takt_node_attr(const takt_node *n, const char *name);

@@ -47,7 +47,7 @@ static void map_inputs(takt_node *n, const takt_id *map, bool *is_new)
     }
 }
 
-/* Every node goes into the emptied table; those that meet an equal one are left out. */
+/* Reinserts every node into the emptied table; duplicates are left out. */
 static takt_status merge(takt_graph *g, takt_id *map)
 {
     size_t kept = 0;

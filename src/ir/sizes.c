@@ -154,7 +154,7 @@ static takt_status want_operands(takt_sizes *s, uint32_t at, size_t *depth)
     return TAKT_OK;
 }
 
-/* The stack holds everything that is needed, each entry once; the traversal follows it. */
+/* The stack holds every entry that is needed, once; the traversal goes through it. */
 static takt_status emit_all(takt_sizes *s, takt_dim d)
 {
     size_t count = 0;

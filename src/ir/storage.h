@@ -4,12 +4,12 @@
 
 #include "ir/tensor.h"
 
-/* Gives the memory of a storage to other bytes: up to its room, which is 0 for one that others hold
- * or see. */
+/* Reuses the memory of a storage for other bytes: up to its capacity, which is 0 if it is
+ * shared. */
 size_t takt_storage_room(const takt_storage *storage);
 void takt_storage_reuse(takt_storage *storage, size_t bytes);
-/* Reallocates the storage to exactly its bytes, which may move. Storages without spare room stay
- * as they are. */
+/* Reallocates the storage to exactly its bytes, which may move. Storages without spare room are
+ * unchanged. */
 TAKT_MUST_USE takt_status takt_storage_trim(takt_storage **storage);
 /* For exact figures. */
 size_t takt_storage_overhead(void);

@@ -110,8 +110,8 @@ static takt_status verify_once(takt_graph *g)
     return status;
 }
 
-/* Inference may find that two dimensions are equal, and earlier results must hold with that as
- * well: it is repeated until nothing new is found. */
+/* Inference may find that two dimensions are equal, which can affect earlier results: it is
+ * repeated until nothing changes. */
 takt_status takt_graph_verify(const takt_graph *graph)
 {
     enum { ROUNDS = 16 };

@@ -277,8 +277,8 @@ static takt_id each_head(takt_graph *g, takt_id x, int64_t heads)
     return takt_transpose(g, takt_reshape(g, x, dims, 4), (const int64_t[]){0, 2, 1, 3}, 4);
 }
 
-/* Every head with its own keys, and all of them seen: four axes, the form in which other tools
- * write attention and look for it. */
+/* Every head has its own keys, and all are visible: four axes, the form that other tools write and
+ * recognise as attention. */
 static void lower_plain(takt_graph *g, const takt_node *n, takt_id *out)
 {
     const int64_t heads = n->attr[TAKT_HEADS].i64;

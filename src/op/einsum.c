@@ -243,7 +243,8 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)
     double inputs = 0;
     for (uint32_t i = 0; i < n->in_count; i++)
         inputs += takt_make_count(takt_type_of(g, n->in[i]));
-    cost->flops = 2 * (inputs + takt_make_count(&n->type[0])); /* at least; lowering tells more */
+    cost->flops = 2 * (inputs + takt_make_count(&n->type[0])); /* at least; the lowering knows
+                                                                * more */
     cost->bytes = takt_make_bytes(g, n);
 }
 

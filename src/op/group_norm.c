@@ -68,7 +68,7 @@ static takt_id split_vector(takt_graph *g, const takt_node *n, takt_id v)
     return v == TAKT_NONE ? v : takt_reshape(g, v, dim, (size_t)rank);
 }
 
-/* Scaled and shifted while it is split: one walk with what comes before. */
+/* Scaled and shifted while split, so that it fuses with the preceding operations. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     int64_t axes[TAKT_MAX_RANK];

@@ -14,7 +14,7 @@
 
 enum { X, TABLE };
 enum { DTYPE };
-enum { FIRST = 20, LAST = 30 }; /* powers that sums are compared with */
+enum { FIRST = 20, LAST = 30 }; /* powers of two that sums are compared with */
 
 static takt_status infer(takt_infer *in)
 {

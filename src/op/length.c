@@ -1,7 +1,7 @@
 /* length.c - data-dependent sizes: when the step has run, names get their numbers.
  *
  * Dimensions with such a name have memory for the bound, and the size that this value gives
- * (docs/sizes.md). The value itself is passed on.
+ * (docs/sizes.md). The op returns its input.
  */
 #include "op/util/length.h"
 

@@ -52,7 +52,7 @@ static takt_status infer(takt_infer *in)
     return TAKT_OK;
 }
 
-/* Where an element outside x comes from. */
+/* The source of an element outside x. */
 static int64_t fold(int64_t mode, int64_t i, int64_t size)
 {
     if (mode == EDGE)

@@ -21,8 +21,8 @@ static takt_status eval(takt_eval *e)
     return takt_fold_eval(e, &fold);
 }
 
-/* The product of the others. y / x fails if some x is 0: with p the product of the non-zero ones,
- * it is p / x if there is no zero, p at a single zero, and 0 otherwise. */
+/* The product of the other factors. y / x fails if some x is 0: with p the product of the non-zero
+ * ones, it is p / x if there is no zero, p at a single zero, and 0 otherwise. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_reduction r = takt_reduction_of(takt_node_at(g, id));
@@ -53,8 +53,8 @@ static void bound(takt_bounding *b)
     const takt_dtype dtype = n->type[0].dtype;
     const double share = takt_grid_gamma(TAKT_F64, count) +
                          (takt_dtype_is_float(dtype) ? takt_grid_gamma(dtype, count) : 0);
-    /* A partial product may be as large as that of all factors above 1, and an underflow error may
-     * grow by as much. */
+    /* A partial product may be as large as the product of all factors above 1, and an underflow
+     * error may grow by the same factor. */
     const takt_id above = takt_bound_max(b, takt_bound_magnitude(b, x), takt_bound_number(b, 1));
     const takt_id total = takt_bound_overflow(b, takt_bound_call(b, &above, 0), dtype);
     const takt_id lost = takt_mul_scalar(g, total, count * takt_grid_of(dtype).tiny);

@@ -1,7 +1,7 @@
 /* roi_align.c - mean or maximum of interpolated samples in each bin of regions of an image.
  *
  * `rois` has left, top, right and bottom of each region, `batch` the number of its image. As ONNX
- * RoiAlign; the largest is that of the weighted corners, as there.
+ * RoiAlign; the maximum is that of the weighted corners, as in ONNX.
  */
 #include "op/record/roi_align_dx.h"
 #include "op/util/roi.h"

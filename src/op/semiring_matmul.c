@@ -45,7 +45,7 @@ static takt_id swapped(takt_graph *g, takt_id x)
     return takt_transpose(g, x, perm, (size_t)rank);
 }
 
-/* All of these products commute: what holds for a holds for b in the transposed product. */
+/* All of these products commute: rules for a apply to b in the transposed product. */
 static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
 {
     const takt_node n = *takt_node_at(g, id);

@@ -71,7 +71,7 @@ static takt_status bound(takt_infer *in, int64_t v, takt_dim size, takt_dim *out
     return TAKT_OK;
 }
 
-/* Empty, whatever the size is. */
+/* Empty, for any size. */
 static bool is_empty(range r)
 {
     const bool is_same_end = (r.start < 0) == (r.stop < 0);

@@ -50,9 +50,9 @@ static void cost(const takt_graph *g, const takt_node *n, takt_cost *c)
     takt_cost_of_input(g, n, 14, c);
 }
 
-/* p_i = e_i / (e_i + the others) is least where x_i is and the others are greatest. The kernel's
- * relative error: x - max is rounded, which changes its exponential by as much; in the sum this
- * contributes at most log n, as exp(-t) is small where t is large. */
+/* p_i = e_i / (e_i + the others) is least where x_i is least and the others are greatest. The
+ * kernel's relative error: x - max is rounded, which changes its exponential by as much; in the sum
+ * this contributes at most log n, as exp(-t) is small where t is large. */
 static void bound(takt_bounding *b)
 {
     takt_graph *g = b->g;

@@ -37,7 +37,7 @@ static int check_name(const char *name)
         return ENOENT;
     if (*name == '/')
         return EXDEV;
-    if (strchr(name, '\\') != NULL) /* a separator on other systems, and never harmless here */
+    if (strchr(name, '\\') != NULL) /* a separator on other systems, and suspicious here */
         return EINVAL;
     for (const char *at = name; *at != '\0';) {
         const size_t length = component(&at);

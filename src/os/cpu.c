@@ -247,8 +247,8 @@ static bool subtract(cpu_set_t *from, const takt_cpu_set *taken)
     return CPU_COUNT(from) > 0;
 }
 
-/* A mask that a thread has set stays when its cpuset grows or a processor comes back. So the thread
- * gets all processors, unless its mask was narrower than `before`. */
+/* A thread's mask does not change when its cpuset grows or a processor comes back online. So the
+ * thread gets all processors, unless its mask was narrower than `before`. */
 static bool give_back(const cpu_set_t *before)
 {
     cpu_set_t all, now;

@@ -69,11 +69,10 @@ TAKT_INNER void takt_cpu_usable(takt_cpu_set *usable);
 int takt_cpu_bind(int thread_id, int cpu);
 /* Restricts the calling thread to these processors; 0 or a positive errno. */
 int takt_cpu_confine(const takt_cpu_set *to);
-/* The processor that the calling thread runs on; -1 where the system does not tell. */
+/* The processor that the calling thread runs on; -1 if the system does not report it. */
 int takt_cpu_here(void);
-/* Moves the calling thread from `cpu` to another processor that it may use, to one that is not
- * `taken` if there is one. Later the system may move it to any that it could use before. False: it
- * could not leave. */
+/* Moves the calling thread from `cpu` to another processor that it may use, preferably one that is
+ * not `taken`. Its affinity mask is then restored. False: it could not be moved. */
 bool takt_cpu_leave(int cpu, const takt_cpu_set *taken);
 /* The system's id of the calling thread, for takt_cpu_bind; 0 where there is none. */
 TAKT_INNER int takt_cpu_thread_id(void);

@@ -70,7 +70,7 @@ static int check_kind(int fd, int allow_links)
     return allow_links || about.st_nlink <= 1 ? 0 : EMLINK;
 }
 
-/* Makes `fd` a file, or closes it. */
+/* Makes a file of `fd`, or closes it. */
 static int adopt(const takt_allocator *memory, int fd, int allow_links, takt_file **file)
 {
     int error = check_kind(fd, allow_links);
@@ -168,7 +168,7 @@ static int create_named(takt_file *f, mode_t mode)
     return error;
 }
 
-/* Permissions that are set afterwards come too late for one who opened the file before. */
+/* Permissions set afterwards come too late: another process may already have opened the file. */
 static int create_temp(takt_file *f, bool is_restricted)
 {
     const mode_t mode = is_restricted ? 0600 : 0666;
@@ -200,7 +200,7 @@ static int set_mode(int fd, int mode)
     return errno;
 }
 
-/* `mode`: permissions; -1: those of the file that it replaces, or what the system gives. */
+/* `mode`: permissions; -1: those of the file that it replaces, or the system's default. */
 static int create_with(void *user, const char *path, int mode, takt_file **file)
 {
     const char *name;
@@ -289,7 +289,7 @@ static int write_on(void *user, takt_file *file, const void *from, size_t count)
     return 0;
 }
 
-/* Not every file system can sync a folder; where it cannot, there is nothing to wait for. */
+/* Not every file system can sync a folder; if it cannot, there is nothing to wait for. */
 static int sync_folder(int dir)
 {
     if (fsync(dir) == 0 || errno == EINVAL || errno == EROFS)

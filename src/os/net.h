@@ -1,4 +1,5 @@
-/* net.h - sockets that never block, and what two threads of a server need to meet. */
+/* net.h - non-blocking sockets, and the primitives that two threads of a server need to
+ * synchronise. */
 #ifndef TAKT_OS_NET_H
 #define TAKT_OS_NET_H
 
@@ -12,11 +13,11 @@
 int takt_net_listen(const char *host, int *port, int *socket);
 /* EAGAIN: no connection is waiting. */
 int takt_net_accept(int listener, int *socket);
-/* `*done` 0: the other side has closed. EAGAIN: nothing there. */
+/* `*done` 0: the other side has closed. EAGAIN: no data yet. */
 int takt_net_read(int socket, void *to, size_t room, size_t *done);
 /* EAGAIN: no room. Never raises SIGPIPE. */
 int takt_net_write(int socket, const void *from, size_t count, size_t *done);
-/* Nothing more will be written; what the other side still sends can be read. */
+/* Shuts down writing; data that the other side still sends can be read. */
 void takt_net_finish(int socket);
 void takt_net_close(int socket);
 bool takt_net_is_again(int error); /* EAGAIN and the like: try later */

@@ -15,7 +15,7 @@ takt_files takt_os_files(const takt_allocator *memory);
 takt_threads takt_os_threads(const takt_allocator *memory);
 /* Bytes that one of these threads allocates; 0: the threads are not ours. */
 size_t takt_os_thread_bytes(const takt_threads *threads);
-/* The id of this process: a child of a fork has another. */
+/* The id of this process; it differs in a forked child. */
 uint64_t takt_os_process(void);
 /* Monotonic; `user` is not used. */
 uint64_t takt_os_now_ns(void *user);

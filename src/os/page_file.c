@@ -35,8 +35,8 @@ static int open_file(void)
 #endif
 }
 
-/* Without this the first write to a page could end the program where memory is short. The system
- * would use up all memory before it says that there is too little. */
+/* Without this, the first write to a page could kill the program when memory is short. The system
+ * would use up all memory before reporting that there is too little. */
 static int allocate(int file, size_t bytes)
 {
     const uint64_t allowed = takt_memory_allowed();

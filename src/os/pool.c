@@ -95,7 +95,7 @@ static bool take(takt_worker *owner, const job *j, size_t threads, size_t *task)
 }
 
 /* The thread's own share, then the rest of the others'. With at most one task per thread, only a
- * thread that `helps` looks for tasks that others have not taken: the rest would contend. */
+ * thread that `helps` looks for untaken tasks of others: the rest would contend. */
 static size_t do_tasks(takt_pool *pool, const job *j, size_t self, bool helps)
 {
     const size_t threads = (size_t)pool->workers + 1;
@@ -126,8 +126,9 @@ static bool join_run(takt_pool *pool, int thread, bool was_woken)
     return (size_t)thread < j.count;
 }
 
-/* The system may wake a worker on the processor of the caller, though another is free. There both
- * wait for each other, in turns, for as long as the system leaves them there: it goes elsewhere. */
+/* The system may wake a worker on the processor of the caller, though another is free. There they
+ * would alternate and wait for each other until the system moves one: so the worker moves
+ * elsewhere. */
 static void keep_apart(takt_pool *pool, takt_worker *self)
 {
     const int home = atomic_load_explicit(&pool->home, memory_order_relaxed);
@@ -173,7 +174,7 @@ static void rest(takt_pool *pool, uint32_t seen, uint32_t self)
 
 void takt_pool_recall(takt_pool *pool)
 {
-    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first: so that later ones register again */
+    atomic_store(&pool->rest_from, TAKT_POOL_MAX); /* first, so that later ones register again */
     atomic_fetch_add(&pool->recalls, 1);
     takt_futex_wake(&pool->futex, &pool->recalls, TAKT_POOL_MAX);
 }

@@ -43,7 +43,7 @@ TAKT_INNER void takt_pool_destroy(takt_pool *pool);
 int takt_pool_threads(const takt_pool *pool);
 /* Bytes that a pool of this many threads allocates. */
 size_t takt_pool_bytes(const takt_ctx *ctx, int threads);
-/* How often a worker went to rest after many runs without a task for it. */
+/* How often a worker went to sleep after many runs without a task for it. */
 uint32_t takt_pool_rests(takt_pool *pool);
 /* How often a worker woke up on the caller's processor and went to another. */
 uint32_t takt_pool_moves(takt_pool *pool);

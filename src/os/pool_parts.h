@@ -32,7 +32,7 @@ struct takt_pool {
     _Atomic uint32_t rest_from, recalls; /* the first resting worker; TAKT_POOL_MAX: none */
     _Atomic uint32_t rests;              /* how often a worker went to rest */
     _Atomic int home;                    /* the processor of the caller that last woke workers */
-    _Atomic uint32_t moves;              /* how often a worker left it */
+    _Atomic uint32_t moves;              /* how often a worker moved away from it */
 
     takt_ctx *ctx;
     takt_futex futex;
@@ -42,7 +42,7 @@ struct takt_pool {
     takt_worker worker[]; /* by thread; the first is the caller's */
 };
 
-/* What a worker does until the pool stops; takes a takt_worker. */
+/* The main function of a worker until the pool stops; takes a takt_worker. */
 void takt_pool_work(void *worker);
 /* Wakes the workers at rest. */
 void takt_pool_recall(takt_pool *pool);

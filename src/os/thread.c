@@ -1,4 +1,4 @@
-/* thread.c - POSIX threads as a context takes them. */
+/* thread.c - POSIX threads, as a context uses them. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ typedef struct thread {
     pthread_t id;
     void (*body)(void *);
     void *arg;
-    pid_t process; /* the process that has it: no child of a fork does */
+    pid_t process; /* the process that owns it: a forked child does not */
 } thread;
 
 static void *begin(void *arg)

@@ -43,7 +43,7 @@ takt_status takt_arg_eval(takt_eval *e, bool (*f_wins)(double x, double best),
             const size_t at = start + k * rows.inner, old = start + best * rows.inner;
             const bool wins =
                 x->f != NULL ? f_wins(x->f[at], x->f[old]) : i_wins(x->dtype, x->i[at], x->i[old]);
-            /* Neither beats the other: they are equal. */
+            /* Neither wins: they are equal. */
             const bool loses =
                 x->f != NULL ? f_wins(x->f[old], x->f[at]) : i_wins(x->dtype, x->i[old], x->i[at]);
             if (wins || (last && !loses))

@@ -21,7 +21,7 @@ enum { TAKT_ARG_AXIS, TAKT_ARG_KEEP, TAKT_ARG_LAST };
 
 takt_status takt_arg_infer(takt_infer *in);
 void takt_arg_cost(const takt_graph *g, const takt_node *n, takt_cost *cost);
-/* `wins` tells whether x replaces the best so far; equal elements do not win. */
+/* `wins`: whether x replaces the best so far; equal elements do not. */
 takt_status takt_arg_eval(takt_eval *e, bool (*f_wins)(double x, double best),
                           bool (*i_wins)(takt_dtype dtype, int64_t x, int64_t best));
 

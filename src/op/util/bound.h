@@ -31,7 +31,7 @@ struct takt_bounding {
 
 /* ---- pieces ---- */
 
-/* The range and precision of an element type, as far as rounding goes. */
+/* The range and precision of an element type that matter for rounding. */
 typedef struct takt_grid {
     double ulp;  /* distance of neighbours over the lesser one's magnitude, at most */
     double tiny; /* the least distance of neighbours */
@@ -48,8 +48,8 @@ takt_range takt_bound_wide(takt_bounding *b, size_t k);
 /* Whether bounds of input k may be computed in f32: the elements are floats of that type
  * themselves, not real numbers. */
 bool takt_bound_is_single(const takt_bounding *b, size_t k);
-/* A bound in f32. Of an element that is an f32 number the nearest f32 number to a bound is a bound,
- * too: no f32 number lies between them. */
+/* A bound in f32. For an element that is an f32 number, the f32 number nearest to a bound is also a
+ * bound: no f32 number lies between them. */
 takt_id takt_bound_single(takt_bounding *b, takt_id x);
 /* Input k as f32, if it is single, else as f64. */
 takt_range takt_bound_input(takt_bounding *b, size_t k);
@@ -77,7 +77,7 @@ takt_id takt_bound_spoil(takt_bounding *b, takt_id condition, takt_id x);
 /* A sum of magnitudes, or NaN if it overflows in the sums of `dtype`: partial sums may then be
  * infinite, with either sign. */
 takt_id takt_bound_overflow(takt_bounding *b, takt_id magnitude, takt_dtype dtype);
-/* Same without any error, in f64 or f32. Where one end is NaN, so is the other: that of log(x). */
+/* Same without any error, in f64 or f32. If one end is NaN, so is the other, as for log(x). */
 void takt_bound_both(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
 /* Same for f64, where NaN is in both ends already. */
 void takt_bound_keep(takt_bounding *b, size_t k, takt_id lo, takt_id hi);
@@ -90,7 +90,7 @@ void takt_bound_any(takt_bounding *b);
 void takt_bound_exact(takt_bounding *b);
 /* Rises or falls, with an error. */
 void takt_bound_monotone(takt_bounding *b);
-/* The sum or difference of two: rounded once, and NaN where infinities meet. */
+/* The sum or difference of two: rounded once, and NaN for infinities of opposite signs. */
 void takt_bound_add(takt_bounding *b);
 /* Same for a function that is never negative. */
 void takt_bound_positive(takt_bounding *b);

@@ -83,8 +83,8 @@ void takt_bound_add(takt_bounding *b)
     takt_range y = takt_bound_input(b, 1);
     if (is_sub)
         y = (takt_range){.lo = y.hi, .hi = y.lo};
-    /* Where infinities can meet, one of these is NaN; else both are between the ends. With a point
-     * they are the ends. */
+    /* If infinities of opposite signs can meet, one of these is NaN; otherwise both are between the
+     * ends. For a point they are the ends. */
     takt_id cross = TAKT_NONE;
     if (!has_point)
         cross = takt_bound_min(b, takt_binary(b->g, b->node->op, x.lo, y.hi),
@@ -194,7 +194,8 @@ void takt_bound_wave(takt_bounding *b, double top)
         takt_select(g, has_bottom, takt_bound_number(b, -1), takt_bound_min(b, first, last));
     const takt_id hi =
         takt_select(g, has_top, takt_bound_number(b, 1), takt_bound_max(b, first, last));
-    /* An infinite end gives NaN at that end; the other, and a top between them, must not hide it.
+    /* An infinite end gives NaN at that end, which the other end, or a maximum between them, must
+     * not hide.
      */
     const takt_id nan = takt_unary(g, &takt_op_is_nan,
                                    takt_add(g, takt_bound_abs(b, first), takt_bound_abs(b, last)));

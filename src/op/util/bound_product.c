@@ -48,7 +48,7 @@ static double own_gamma(const takt_bounding *b)
     return rounds ? takt_grid_gamma(dtype, b->node->op->error.roundings(b->model, b->node)) : 0;
 }
 
-/* How far rounding goes in a product. */
+/* The rounding error of a product. */
 typedef struct rounding {
     double here;  /* gamma of the product that is computed here */
     double share; /* of the sum of magnitudes: `here` and the model's own */
@@ -89,7 +89,7 @@ static takt_id call(takt_bounding *b, takt_id x, takt_id y)
     return work(b) == TAKT_F32 ? takt_bound_single(b, wide) : wide;
 }
 
-/* middle_share |m| + radius_share r in the type of products, and what may underflow here. */
+/* middle_share |m| + radius_share r in the type of products, and the possible underflow. */
 static takt_id weighted(takt_bounding *b, const factor *f, double middle_share, double radius_share)
 {
     takt_graph *g = b->g;
@@ -218,8 +218,8 @@ static takt_id enlargement(takt_bounding *b, takt_id w, bool flips)
     return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
 }
 
-/* The largest magnitude of every channel of input k; NaN where its transform may overflow, which
- * enlarges it up to 225 times before it meets the other factor. */
+/* The largest magnitude of every channel of input k; NaN where its transform may overflow: it grows
+ * up to 225 times before it is multiplied by the other factor. */
 static takt_id largest(takt_bounding *b, size_t k)
 {
     const bool is_last = b->node->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
@@ -379,7 +379,7 @@ double takt_roundings_reduce(const takt_graph *g, const takt_node *n)
     return (lane < 256 ? lane : 256) + 4 + ceil(terms / 4096) + 1;
 }
 
-/* The window, one after the other, then the division. */
+/* The terms of the window in order, then the division. */
 double takt_roundings_pool(const takt_graph *g, const takt_node *n)
 {
     double count = 1;

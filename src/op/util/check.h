@@ -13,7 +13,7 @@
 
 /* Negative axes count from the end. */
 TAKT_MUST_USE takt_status takt_check_axis(takt_infer *in, int64_t axis, int rank, int *out);
-/* The list attribute has `count` entries, or none. `what`: what there are `count` of. */
+/* The list attribute has `count` entries, or none. `what`: the noun for `count`, for messages. */
 TAKT_MUST_USE takt_status takt_check_list(takt_infer *in, int attr, int count, const char *what);
 /* Every entry of a list (or the number) is in min..max. */
 TAKT_MUST_USE takt_status takt_check_range(takt_infer *in, int attr, int64_t min, int64_t max);

@@ -49,8 +49,8 @@ typedef struct takt_dl {
     int arity[TAKT_DL_RELATIONS];
     takt_dl_rule *rules;
     int rule_count;
-    /* Inputs whose rows are known to be in order before a run, a set by relation; others are
-     * checked, and sorted in scratch if need be. Set by the caller after reading. */
+    /* Inputs whose rows are known to be sorted before a run, as a bit set over relations; others
+     * are checked, and sorted in scratch if necessary. Set by the caller after reading. */
     uint32_t ordered;
 } takt_dl;
 
@@ -157,7 +157,7 @@ takt_dl_full takt_dl_run(const takt_dl_plan *plan, const uint32_t *const *in, ui
 uint8_t takt_dl_value_of(takt_dl_path *path, const takt_dl_term *t);
 /* Columns of a step's rows; `bound` has the variables known before. */
 void takt_dl_code_step(takt_dl_path *path, takt_dl_step *s, uint64_t bound);
-/* The head, and what each step knows about the next. `bound[i]` is before step i. */
+/* The head, and the information of each step about the next. `bound[i]` holds before step i. */
 void takt_dl_code_path(takt_dl_path *path, const uint64_t *bound);
 /* Whether step `at` can skip rows by marks of the next; fills all of the filter but its index. */
 bool takt_dl_code_filter(const takt_dl_plan *plan, takt_dl_path *path, int at);
@@ -174,14 +174,14 @@ typedef struct takt_dl_rows {
     size_t count, arity;
     const takt_poll *poll; /* or NULL */
 } takt_dl_rows;
-/* Sorts by columns first to end - 1, the first of them most significant; stable. False: the poll
+/* Sorts by columns first to end - 1, the first is the most significant; stable. False: the poll
  * stopped it. */
 bool takt_dl_sort_by(const takt_dl_rows *r, size_t first, size_t end);
 bool takt_dl_sort(const takt_dl_rows *r);
 /* Whether rows ascend, each of them once, with all empty rows at the end. */
 bool takt_dl_ascends(const uint32_t *rows, size_t count, size_t arity);
-/* Sorts rows, and keeps each tuple once and no empty row; returns how many are left, or SIZE_MAX:
- * the poll stopped it. */
+/* Sorts rows and removes duplicates and empty rows; returns how many are left, or SIZE_MAX: the
+ * poll stopped it. */
 size_t takt_dl_sort_unique(const takt_dl_rows *r);
 
 /* Attributes of the op: program, capacity, names. The message about a full relation. */

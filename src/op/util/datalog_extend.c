@@ -43,7 +43,7 @@ static bool take_shape(const takt_dl_machine *m, const takt_dl_path *path, shape
     return to->index->of->has_runs && to->head[0] >= 0 && to->head[1] >= 0;
 }
 
-/* Adds a pair unless it is there; the table is local. */
+/* Adds a pair unless it is present; the table is local. */
 static inline void add(takt_dl_machine *m, uint32_t first, uint32_t second)
 {
     takt_dl_set *s = &m->set[0];

@@ -30,7 +30,7 @@ static bool take(const groups *g, takt_dl_machine *w, size_t width, size_t *firs
     return true;
 }
 
-/* Notes where the rows of seeds[0] to seeds[1] - 1 are, and sorts them. */
+/* Records the positions of the rows of seeds[0] to seeds[1] - 1, and sorts them. */
 static void put_in_order(const groups *g, takt_dl_machine *w, const size_t seeds[2], size_t at)
 {
     const takt_dl_set *s = &w->set[0];
@@ -59,8 +59,8 @@ static void hand_in(const groups *g, takt_dl_machine *w, const size_t seeds[2])
         put_in_order(g, w, seeds, first);
 }
 
-/* Rows that do not fit the worker's room are left to a single thread that has all of it, and so is
- * their cost: `left` of the budget remains. */
+/* Rows that do not fit into the worker's memory are left to a single thread that has all of it,
+ * with their cost: `left` of the budget remains. */
 static bool skip(takt_dl_machine *w, size_t first, size_t end, uint64_t left)
 {
     takt_dl_skipped *skipped = w->skipped;
@@ -140,7 +140,7 @@ static void copy_groups(takt_dl_machine *m, const groups *g)
     takt_pool_run(m->pool, copy_part, &c, c.parts);
 }
 
-/* Whether workers did everything, and no row lies where the notes are. */
+/* Whether the workers did everything, and no row overlaps their records. */
 static bool are_noted(const takt_dl_machine *m, const groups *g, int threads)
 {
     const takt_dl_set *s = &m->set[0];

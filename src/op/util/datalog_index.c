@@ -94,7 +94,7 @@ static void buckets_of(const gathering *g, size_t part, size_t *first, size_t *e
     *end = size * (part + 1) / g->parts;
 }
 
-/* How many rows each bucket has, one place on. */
+/* The number of rows of each bucket, stored at the next index. */
 static void count_part(void *user, size_t part, int thread)
 {
     gathering *g = user;
@@ -162,7 +162,7 @@ static void count_ranges(void *user, size_t part, int thread)
     leave(g, w);
 }
 
-/* Where each part puts its rows of a range: behind those of the parts before. */
+/* Where each part stores its rows of a range: after those of the previous parts. */
 static void place_ranges(const gathering *g)
 {
     uint32_t sum = 0;
@@ -284,7 +284,7 @@ static void make_index(takt_dl_machine *m, int i, bool is_used, char **scratch)
         return;
     choose_buckets(c, has_runs ? most_of(s, c->of->columns) : takt_dl_largest_value(m));
     c->rows = has_runs && c->is_direct && c->of->columns == 1 ? s->rows : NULL;
-    /* What is used lies side by side: pages are large. */
+    /* Used memory is kept contiguous, since pages are large. */
     c->head = takt_dl_carve(scratch, (size_t)c->size + 2);
     if (c->rows == NULL)
         c->next = takt_dl_carve(scratch, has_runs ? s->count * s->arity : s->capacity);

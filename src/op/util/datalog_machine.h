@@ -14,7 +14,7 @@ typedef struct takt_dl_set {
     size_t arity, count, capacity, table_mask;
     size_t mask_limit; /* of the planned table */
     size_t first;      /* first row of the table: it holds those of one value of the pivot */
-    size_t from, to;   /* rows found in the last round */
+    size_t from, to;   /* rows of the last round */
     uint64_t linked;   /* indexes of it that grow: a set */
     uint64_t *bits;    /* of pairs of small values, instead of the table; NULL: none */
     size_t bit_rows, bit_words; /* words for each value of the first column */
@@ -166,7 +166,7 @@ size_t takt_dl_room_words(const takt_dl_plan *plan);
 
 /* ---- datalog_bits.c ---- */
 
-/* The largest value that inputs and rules have, and so that rows can have. */
+/* The largest value in inputs and rules, and hence in any row. */
 uint32_t takt_dl_largest_value(const takt_dl_machine *m);
 /* Gives bits to the derived relations that they suit, before any row is added. */
 void takt_dl_bits_begin(takt_dl_machine *m);
@@ -198,8 +198,8 @@ void takt_dl_renew(takt_dl_set *s);
 
 /* ---- datalog_index.c ---- */
 
-/* The indexes, except number `unused`, whose memory stays as it is; those of inputs with all rows,
- * which threads gather together. */
+/* The indexes, except number `unused`, whose memory is unchanged; those of inputs get all rows,
+ * gathered by all threads. */
 void takt_dl_begin_indexes(takt_dl_machine *m, int unused, char **scratch);
 
 /* ---- datalog_join.c ---- */
@@ -209,8 +209,8 @@ bool takt_dl_charge(takt_dl_machine *m, size_t rows);
 /* Rows that the first literal of a path is matched with: true, with their range. False: the first
  * step finds them by an index. */
 bool takt_dl_range(const takt_dl_machine *m, const takt_dl_path *path, size_t *first, size_t *end);
-/* Joins by the path, only for rows `first` to `end` - 1 of its range, and adds what its rule
- * derives. */
+/* Joins along the path, only for rows `first` to `end` - 1 of its range, and adds the derived
+ * tuples. */
 void takt_dl_join(takt_dl_machine *m, const takt_dl_path *path, size_t first, size_t end);
 
 /* ---- datalog_extend.c ---- */
@@ -227,7 +227,7 @@ void takt_dl_rounds(takt_dl_machine *m);
 typedef struct takt_dl_seeds {
     const uint32_t *rows; /* sorted by the pivot */
     size_t first, end;
-    const takt_dl_rows *sort; /* where to write sorted rows; NULL: they stay as found */
+    const takt_dl_rows *sort; /* where to write sorted rows; NULL: they stay where they are */
 } takt_dl_seeds;
 void takt_dl_follow(takt_dl_machine *m, const takt_dl_seeds *seeds);
 /* Number of seeds to begin with next, after `taken` of them have led to `made` rows: as many as
@@ -245,7 +245,7 @@ void takt_dl_hire(takt_dl_machine *m, char **scratch);
 bool takt_dl_worker_bytes(const takt_dl_plan *plan, size_t *total);
 /* Makes every worker a copy of the machine, except for its private parts; returns their number. */
 int takt_dl_brief(takt_dl_machine *m);
-/* After they are done: collects why they ended, rows, and the rest of the budget. */
+/* After they are done: collects their exit reasons, their rows, and the rest of the budget. */
 void takt_dl_debrief(takt_dl_machine *m, int threads);
 /* Tells the others if this worker has failed. */
 void takt_dl_leave(takt_dl_machine *w);

@@ -92,7 +92,7 @@ static bool run_pivot(takt_dl_machine *m, const takt_dl_rows *rows)
     takt_dl_set *s = &m->set[0];
     const size_t pivot = (size_t)m->pivot, seeds = s->count;
     uint32_t *seed = rows->room + (s->capacity - seeds) * s->arity;
-    const bool is_sorted = m->plan->is_closure && pivot == 0; /* as the input is */
+    const bool is_sorted = m->plan->is_closure && pivot == 0; /* like the input */
     if (!is_sorted && !takt_dl_sort_by(rows, pivot, pivot + 1)) {
         stop(m);
         return false;
@@ -117,8 +117,8 @@ static uint64_t spread(const takt_dl_set *s, size_t column, uint32_t *counts, si
     return sum;
 }
 
-/* A closure is followed from the side on which groups are more even; the index that only the other
- * side needs. */
+/* A closure is computed from the side whose groups are more even; returns the index that only the
+ * other side needs. */
 static int choose_side(takt_dl_machine *m, uint32_t *room)
 {
     const takt_dl_path *sides = &m->plan->paths[m->path_end - 2];
@@ -131,8 +131,8 @@ static int choose_side(takt_dl_machine *m, uint32_t *room)
     return sides[1 - m->pivot].step[1].index;
 }
 
-/* The first rows of a closure are those of its input, which are all different: no table is needed
- * to tell. */
+/* The first rows of a closure are those of its input, which are distinct, so no table is needed to
+ * check. */
 static void seed_closure(takt_dl_machine *m)
 {
     takt_dl_set *s = &m->set[0];

@@ -131,7 +131,7 @@ int takt_dl_brief(takt_dl_machine *m)
     return threads;
 }
 
-/* The reason of a worker that was told to stop counts least. */
+/* The exit reason of a worker that was told to stop has the lowest priority. */
 static int weight(const takt_dl_full *full)
 {
     return full->relation < 0 ? 0 : full->is_stopped ? 1 : full->is_spent ? 2 : 3;

@@ -79,7 +79,7 @@ static bool count_digits(const takt_dl_rows *r, const uint32_t *rows, const digi
 typedef struct digit {
     size_t column;
     int shift;
-    uint32_t mask, *place; /* where the next row with each value goes */
+    uint32_t mask, *place; /* destination of the next row with each value */
 } digit;
 
 INLINE void move_rows(const uint32_t *from, size_t rows, uint32_t *to, const digit *d,
@@ -94,7 +94,7 @@ INLINE void move_rows(const uint32_t *from, size_t rows, uint32_t *to, const dig
     }
 }
 
-/* Moves rows to their places by one digit; stable. False: the poll stopped it. */
+/* Moves rows to their sorted positions by one digit; stable. False: the poll stopped it. */
 static bool move(const takt_dl_rows *r, const uint32_t *from, uint32_t *to, const digits *d, int k)
 {
     const digit one = {d->column, k * d->width, (UINT32_C(1) << d->width) - 1,
@@ -149,7 +149,7 @@ bool takt_dl_ascends(const uint32_t *rows, size_t count, size_t arity)
         size_t k = 0;
         while (k < arity && before[k] == now[k])
             k++;
-        /* After an empty row there are only empty ones. */
+        /* All rows after an empty one are empty. */
         if (before[0] == TAKT_DL_ABSENT ? now[0] != TAKT_DL_ABSENT
                                         : k == arity || before[k] > now[k])
             return false;

@@ -221,7 +221,7 @@ enum { POLLED = 1 << 16 };
 static bool ascends(takt_dl_machine *m, const takt_dl_set *s)
 {
     for (size_t i = 0; i < s->capacity && (i == 0 || !takt_dl_stops(m)); i += POLLED) {
-        const size_t left = s->capacity - i; /* a block has the first row of the next one */
+        const size_t left = s->capacity - i; /* a block also has the first row of the next one */
         if (!takt_dl_ascends(s->rows + i * s->arity, left <= POLLED ? left : POLLED + 1, s->arity))
             return false;
     }

@@ -12,7 +12,7 @@ enum { TAKT_DEMAND_TRUTH, TAKT_DEMAND_SETTLE, TAKT_DEMAND_BRANCH };
 extern const char *const takt_demand_names[];
 
 takt_error_id takt_demand_id(const takt_node *n);
-/* One sentence about element `index`; `value` is that of x there, NAN to omit it. */
+/* One sentence about element `index`; `value` is the element of x, NAN to omit it. */
 enum { TAKT_DEMAND_TEXT = 256 };
 const char *takt_demand_text(const takt_node *n, size_t index, double value,
                              char buffer[static TAKT_DEMAND_TEXT]);

@@ -25,7 +25,7 @@ takt_id takt_entropy_rows(takt_graph *g, const takt_entropy *ce);
 takt_id takt_entropy_count(takt_graph *g, const takt_entropy *ce, takt_id like);
 /* A gradient per row, or one for all, shaped to broadcast against the logits; 0 where ignored. */
 takt_id takt_entropy_seed(takt_graph *g, const takt_entropy *ce, takt_id dy);
-/* The distribution that the labels stand for, smoothed, in the shape of the logits. */
+/* The distribution that the labels represent, smoothed, in the shape of the logits. */
 takt_id takt_entropy_target(takt_graph *g, const takt_entropy *ce);
 takt_status takt_entropy_eval(takt_eval *e);
 

@@ -17,7 +17,7 @@ takt_id takt_softplus(takt_graph *g, takt_id x);
 takt_id takt_atan(takt_graph *g, takt_id x);
 /* low <= x <= high by max, then min: NaN stays NaN. */
 takt_id takt_clamp(takt_graph *g, takt_id x, double low, double high);
-/* An odd function whose value at |x| is `value`: negated where x < 0, x itself where x is a zero.
+/* An odd function whose value at |x| is `value`: negated if x < 0, x itself if x is a zero.
  */
 takt_id takt_with_sign(takt_graph *g, takt_id value, takt_id x);
 

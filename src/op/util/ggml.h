@@ -15,7 +15,7 @@ TAKT_MUST_USE takt_status takt_ggml_width(takt_infer *in, size_t input, takt_dim
  */
 TAKT_MUST_USE takt_status takt_ggml_product(takt_infer *in);
 /* Products of rows rounded to 8 bits by blocks, for evaluation: the scalar kernel is the
- * definition, since its order of sums is a part of it. */
+ * definition, which includes its order of sums. */
 typedef struct takt_ggml_work {
     takt_ggml_format format;
     size_t m, blocks; /* rows of a, blocks of a row */

@@ -6,7 +6,7 @@
 
 enum { TAKT_LENGTH_NAMES, TAKT_LENGTH_BOUNDS, TAKT_LENGTH_TOPS };
 
-/* The bound of a length that nothing in the model bounds: the caller has to set one. */
+/* The bound of a length that the model leaves unbounded: the caller must set one. */
 #define TAKT_LENGTH_OPEN INT64_MAX
 
 extern const takt_op takt_op_length;

@@ -104,7 +104,7 @@ void takt_affine_grad(takt_graph *g, const takt_node *n, int64_t layout, takt_id
         dx[2] = takt_sum_per_channel(g, dy, layout);
 }
 
-/* Where element `i` of x belongs. */
+/* The position of element `i` of x. */
 typedef struct place {
     size_t channel, group;
 } place;

@@ -10,7 +10,7 @@ typedef struct takt_place {
     size_t outer, whole, part, offset;
 } takt_place;
 
-/* Reads element `place->which` of input `start`; TAKT_E_INDEX if `part` is not within `whole`
+/* Reads element `place->which` of input `start`; TAKT_E_INDEX if `part` does not fit into `whole`
  * there. */
 TAKT_MUST_USE takt_status takt_place_find(const takt_eval *e, const takt_array *whole,
                                           const takt_array *part, size_t start, int64_t axis,

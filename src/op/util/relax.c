@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* The rounding error of a line, as a fraction of the magnitudes in it. */
+/* The rounding error of a line, relative to the magnitudes in it. */
 #define SLACK 0x1p-48
 
 static double down(double value, double size)
@@ -42,7 +42,7 @@ static double hinge_at(const hinge *h, double x)
     return h->value + (x - h->at) * (x < h->at ? h->left : h->right);
 }
 
-/* The chord: convex functions lie below it, so the larger offset of both ends holds. */
+/* The chord: convex functions are below it, so the larger offset of the two ends is a bound. */
 static void chord(takt_relaxing *r, const hinge *h, size_t i, bool is_above)
 {
     const double l = r->lo[0][i], u = r->hi[0][i];

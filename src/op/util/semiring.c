@@ -199,7 +199,8 @@ static takt_semiring_range range_of(const math *m, const takt_semiring_sizes *z,
     return takt_semiring_range_of(truth, dy, z->n);
 }
 
-/* Adds column j: the product of all factors but one is that of those before and those after it. */
+/* Adds column j: the product of all factors but one is the product of those before it and those
+ * after it. */
 static void add_noisy(const math *m, const takt_semiring_sizes *z, const takt_semiring_grad *g,
                       const takt_semiring_range *range, size_t j)
 {

@@ -16,7 +16,7 @@ typedef struct takt_walk {
     size_t at; /* in the other array */
 } takt_walk;
 
-/* In the order of `over`; `at` is an index into `x`, which broadcasts to it. */
+/* Iterates in the order of `over`; `at` is an index into `x`, which broadcasts to it. */
 void takt_walk_broadcast(takt_walk *walk, const takt_array *x, const takt_array *over);
 /* In the order of `over`; `at` is an index into the dense array without the flagged axes. */
 void takt_walk_reduce(takt_walk *walk, const takt_array *over, const bool *is_reduced);
