@@ -19,7 +19,7 @@ typedef struct work {
     bool is_training;
     takt_copier c;
     grid *grids;                 /* per node of the base; scale TAKT_NONE: it is a float */
-    size_t *product_of, *add_of; /* layer + 1 whose product or bias this node is */
+    size_t *product_of, *add_of; /* layer + 1 of the product or bias that this node is */
 } work;
 
 static bool init(work *w)
@@ -83,7 +83,7 @@ static takt_id end_of(work *w, takt_id id, bool is_high, double first)
     return next;
 }
 
-/* The grid of the range as it is after this step. */
+/* The grid of the range after this step. */
 static void move_grid(work *w, takt_id id, const moving *scale, const moving *zero)
 {
     takt_graph *g = w->c.out;
@@ -108,7 +108,7 @@ static void move_grid(work *w, takt_id id, const moving *scale, const moving *ze
     set_next(w, zero, takt_cast(g, whole, TAKT_I8));
 }
 
-/* Scale and zero point have slots of their own: training and the integer model use the same
+/* Scale and zero point have their own slots: training and the integer model use the same
  * numbers. */
 static grid grid_of(work *w, takt_id id)
 {
@@ -175,7 +175,7 @@ static takt_id copy(work *w, takt_id id)
 {
     const takt_node n = takt_copier_node(&w->c, id);
     const size_t product = w->product_of[id];
-    if (w->add_of[id] > 0) /* the layer has added it */
+    if (w->add_of[id] > 0) /* already added by the layer */
         return w->c.map[w->a->layers->at[w->add_of[id] - 1].product];
     if (product == 0)
         return takt_graph_copy_node(w->c.out, &n, n.in);

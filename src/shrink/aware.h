@@ -14,7 +14,7 @@
 
 #define TAKT_AWARE_SLOT "qat/" /* prefix of the slots */
 
-/* What both graphs are made from. */
+/* The input of both graphs. */
 typedef struct takt_aware {
     const takt_shrink_layers *layers;
     const takt_quant_kind *kind;

@@ -62,7 +62,8 @@ static takt_id opened(takt_graph *g, takt_id q, takt_id scale, int64_t axis)
 
 /* ---- scales ---- */
 
-/* The first scales over the largest weights: the scale follows the largest from then on. */
+/* The ratio of the first scales to the largest weights: from then on the scale follows the largest
+ * weight. */
 static takt_id ratios(const takt_aware_site *s, const takt_type *type, const double *values)
 {
     const takt_shrink_layer *l = &s->aware->layers->at[s->index];

@@ -152,7 +152,7 @@ takt_status takt_model_aware(const takt_model *model, const takt_aware_options *
 
 /* ---- integers ---- */
 
-/* All nodes except those that dequantise: the result is about the integers. */
+/* All nodes except those that dequantise: the result shows the integers. */
 static takt_id known(takt_rewrite *r, const takt_node *n)
 {
     if (n->in_count == 0 || n->in_count > TAKT_FOLD_INPUTS || n->out_count != 1 ||

@@ -26,8 +26,8 @@ static size_t slot_at(const takt_graph *g, takt_id id)
     return i;
 }
 
-/* The model's values without those of norms, embeddings and recurrent cells, which stay slots:
- * nothing folds them into a layer. */
+/* The model's values, except those of norms, embeddings and recurrent cells: these stay slots,
+ * since nothing folds them into a layer. */
 static const takt_tensor *without_floats(takt_arena *arena, const takt_graph *g,
                                          const takt_tensor *values)
 {
@@ -85,7 +85,8 @@ static bool transposes_back(const takt_graph *g, const takt_node *n)
 }
 
 /* Whether most convolutions have their channels first only between transposes, as in files that
- * were converted from a format with channels last: then layers lie apart from their activations. */
+ * were converted from a format with channels last: then layers are separated from their
+ * activations. */
 static bool is_transposed(const takt_graph *g)
 {
     size_t convs = 0, transposed = 0;
@@ -96,7 +97,7 @@ static bool is_transposed(const takt_graph *g)
     return transposed > convs / 2;
 }
 
-/* Only what brings scales next to weights, and every value to one spelling: the plan runs the
+/* Only the passes that move scales next to weights and normalise the graph: the plan runs the
  * others on the result. */
 static takt_status stages(const takt_model *m, takt_arena *arena, bool is_trained, takt_graph **g)
 {

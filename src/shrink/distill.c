@@ -36,7 +36,7 @@ static takt_status resolved(const takt_graph *g, takt_dim dim, takt_dim *out)
     return takt_dim_resolve(g->dims, dim, out);
 }
 
-/* Translates the teacher's dimension names: those of its inputs become the student's. */
+/* Renames the teacher's dimensions: those of its inputs become the student's. */
 static takt_status translate(work *w, takt_dim dim, takt_dim *out)
 {
     takt_dim own;

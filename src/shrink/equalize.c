@@ -115,7 +115,7 @@ static takt_status work_pairs(work *w)
 
 /* ---- the graph ---- */
 
-/* The weights in their original layout, and the bias: one for each channel so far. */
+/* The weights in their original layout, and the bias: so far one per channel. */
 static takt_status put(work *w, takt_copier *c, size_t i, double *room)
 {
     const takt_graph *g = w->layers.graph;

@@ -66,7 +66,7 @@ static char *with_batch(takt_feed *f, const char *sizes, const char *name, uint6
                              (unsigned long long)count);
 }
 
-/* Whether "…,batch=…" is said already. */
+/* Whether "…,batch=…" has been added. */
 static bool says(const char *sizes, const char *name)
 {
     const size_t length = strlen(name);

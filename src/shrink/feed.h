@@ -18,11 +18,12 @@ typedef struct takt_feed {
     uint64_t per_run;           /* samples in a run */
     uint64_t rest_count;        /* in the last one; 0: it is like the others */
     uint64_t runs;              /* all of them */
-    uint64_t samples;           /* that are used: more only if a fixed batch does not divide them */
+    uint64_t samples;           /* samples in use: rounded up only if a fixed batch does not divide
+                                 * them */
     uint64_t *rows;             /* room for a run's */
-    takt_progress_fn *progress; /* told before every run; or NULL */
+    takt_progress_fn *progress; /* called before every run; or NULL */
     void *progress_user;
-    const char *part; /* what the runs are for, if there is somebody to tell */
+    const char *part; /* purpose of the runs, for the progress callback */
 } takt_feed;
 
 /* `batch`: samples per run, if the model leaves that open; `limit`: maximum number of samples, 0

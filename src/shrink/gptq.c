@@ -201,7 +201,7 @@ static void round_row(const takt_quant_form *form, double *x, const double *lowe
     const int most = (1 << (form->kind->weight_bits - 1)) - 1;
     for (int64_t j = 0; j < n; j++) {
         float *scale = &w->scale[r * w->blocks + j / block];
-        if (j % block == 0) /* of what the columns before have made of this block */
+        if (j % block == 0) /* of this block, after the corrections by earlier columns */
             *scale =
                 takt_quant_scale(x + j, n - j < block ? n - j : block, form->kind->weight_bits);
         double q = nearbyint(x[j] / (double)*scale);

@@ -12,8 +12,8 @@ bool takt_gptq_suits(const takt_shrink_layer *l);
 /* Numbers in the sums of a layer. */
 size_t takt_gptq_size(const takt_shrink_layer *l);
 
-/* The sums of x' x over the data, [groups, inner, inner] for every layer that `wanted` names, in
- * the arena; the others stay NULL. */
+/* The sums of x' x over the data, [groups, inner, inner] for every layer in `wanted`, in the arena;
+ * NULL for the others. */
 TAKT_MUST_USE takt_status takt_gptq_observe(takt_feed *f, const takt_shrink_layers *layers,
                                             const bool *wanted, takt_arena *arena,
                                             double **moments);

@@ -66,7 +66,7 @@ const takt_group_body *takt_groups_body(const takt_groups *g, takt_id id);
 /* Fills `nodes` and `bodies`. */
 TAKT_MUST_USE takt_status takt_groups_list_nodes(takt_groups *g);
 
-/* What a slice takes of an axis of known size. */
+/* The part of an axis of known size that a slice takes. */
 typedef struct takt_slice_part {
     int64_t first, count, step;
 } takt_slice_part;
@@ -80,7 +80,7 @@ typedef struct takt_axis_map {
 } takt_axis_map;
 
 bool takt_groups_is_active(const takt_groups *g, takt_axis_ref at);
-/* If either was reached both are, and elements that belong together are united. */
+/* If one of them was reached, both are, and corresponding elements are united. */
 void takt_groups_link(takt_groups *g, takt_axis_ref u, takt_axis_ref v, takt_axis_map map);
 /* Axes of the same size, index by index. */
 void takt_groups_same(takt_groups *g, takt_axis_ref u, takt_axis_ref v);

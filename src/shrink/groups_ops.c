@@ -185,8 +185,8 @@ static void whole_axes(takt_groups *g, const takt_node *n, takt_id id, bool is_l
     }
 }
 
-/* One axis and the several that it is split into, or merged from. `one` is on the side that has
- * one. */
+/* One axis and those that it is split into or merged from. `one` is on the side with a single
+ * axis. */
 static void segment(takt_groups *g, ref one, ref many, int last, bool splits, bool is_last)
 {
     int64_t stride = 1;
@@ -194,7 +194,7 @@ static void segment(takt_groups *g, ref one, ref many, int last, bool splits, bo
     for (int d = last - 1; d >= many.axis; d--) {
         const ref v = {many.node, d};
         const takt_dim size = size_at(g, v);
-        /* Cut: the outermost stands for whole parts. Merged: whichever was reached. */
+        /* Split: the outermost axis represents whole parts. Merged: whichever was reached. */
         const bool leads = splits ? d == many.axis : takt_groups_is_active(g, v);
         if (size > 1 && leads) {
             takt_groups_link(g, one, v, (takt_axis_map){stride, size, 1, 0});

@@ -71,7 +71,8 @@ const takt_group_body *takt_groups_body(const takt_groups *g, takt_id id)
 
 /* ---- scans ---- */
 
-/* A value outside, and the one of the body that is an element of it along `axis`; -1: the same. */
+/* An outer value, and the body's value that is an element of it along `axis`; -1: the same
+ * value. */
 typedef struct edge {
     takt_id outer, inner;
     int axis;
@@ -162,7 +163,7 @@ takt_slice_part takt_groups_slice_part(const takt_node *n, int axis, int64_t siz
     return part;
 }
 
-/* Neighbours: their elements follow those of the whole. Other steps are kept as they are. */
+/* Adjacent parts: their elements follow those of the whole. Other steps are kept unchanged. */
 void takt_groups_slice(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
     for (int d = 0; d < n->type->rank; d++) {

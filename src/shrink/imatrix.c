@@ -200,7 +200,7 @@ static takt_status add_pair(sheet *s, size_t index, const char *name)
     return TAKT_OK;
 }
 
-/* A product of several matrices has their letters one after another: attn_qkv. */
+/* A product of several matrices has their letters in sequence: attn_qkv. */
 static takt_status add_matrix(sheet *s, size_t index)
 {
     const char *name = s->w->at[index].name, *joined = strstr(name, ".attn_");

@@ -122,7 +122,7 @@ static takt_id channel_mean(takt_graph *g, takt_id x, int axis)
     return takt_reduce_over(g, &takt_op_reduce_mean, x, axes, count, false);
 }
 
-/* Before the bias on both sides: the correction is then that of the bias. */
+/* Before the bias on both sides: so the correction is that of the bias. */
 static void add_noise(takt_copier *c, const takt_qdq *q, size_t index)
 {
     const takt_shrink_layer *l = &q->layers->at[index];

@@ -24,9 +24,9 @@ typedef struct takt_pruning {
     takt_groups sets;
     takt_prune_group *groups;
     size_t group_count;
-    double *importance; /* per element that stands for its set */
+    double *importance; /* per element that represents its set */
     bool *is_gone;      /* likewise */
-    uint32_t *owner;    /* likewise: its group + 1; 0: no layer gives it */
+    uint32_t *owner;    /* likewise: its group + 1; 0: no layer produces it */
     takt_graph *pruned;
     takt_prune_summary summary;
 } takt_pruning;

@@ -143,7 +143,7 @@ static uint32_t kept_within(takt_pruning *p, takt_axis_ref at, int64_t first, in
     return kept;
 }
 
-/* Indices of the first and last element shift by what was removed before them. */
+/* Indices of the first and last element shift by the number of elements removed before them. */
 static void follow_slice(work *w, takt_id id, const takt_node *n, changed *to)
 {
     const takt_attr *start = takt_node_attr(n, "start"), *axes = takt_node_attr(n, "axes");

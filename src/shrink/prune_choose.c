@@ -27,7 +27,7 @@ static void span(const takt_pruning *p, const takt_prune_group *group, uint32_t 
     *end = b->first + b->count;
 }
 
-/* Whether this element stands for a set of the group. */
+/* Whether this element represents a set of the group. */
 static bool is_of(const takt_pruning *p, const takt_prune_group *group, uint32_t e)
 {
     return p->sets.parent[e] == e && p->owner[e] == (uint32_t)(group - p->groups) + 1;
@@ -56,8 +56,8 @@ static uint32_t least(const takt_pruning *p, const takt_prune_group *group)
 
 /* ---- how many of each group ---- */
 
-/* What is left is a multiple of a vector's elements, the nearest one: 23 channels take longer than
- * 24, often longer than 32. Small groups lose too much by it. */
+/* Keeps the nearest multiple of a vector's elements: 23 channels take longer than 24, often longer
+ * than 32. Small groups would lose too much. */
 static size_t rounded(const takt_pruning *p, size_t units, size_t wanted)
 {
     const size_t by = p->o.multiple > 0 ? (size_t)p->o.multiple : MULTIPLE;

@@ -1,6 +1,6 @@
 /* prune_taylor.c - how much the loss would change without a channel, to first order.
  *
- * The sum of weight times gradient over all that belongs to it, squared, over the batches of the
+ * The sum of weight times gradient over all its weights, squared, summed over the batches of the
  * data (P. Molchanov and others, 2019).
  */
 #include <string.h>

@@ -91,7 +91,7 @@ typedef struct work {
     bool *wanted;
     takt_id *bytes;                /* per node of the base: its value as integers, or TAKT_NONE */
     const takt_quant_grid **grids; /* of those */
-    size_t *product_of, *add_of;   /* layer + 1 whose product or bias this node is */
+    size_t *product_of, *add_of;   /* layer + 1 of the product or bias that this node is */
 } work;
 
 static bool init(work *w)
@@ -139,7 +139,7 @@ static takt_id copy(work *w, takt_id id)
 {
     const takt_node n = takt_copier_node(&w->c, id);
     const size_t product = w->product_of[id];
-    if (w->add_of[id] > 0) /* the layer has added it */
+    if (w->add_of[id] > 0) /* already added by the layer */
         return w->c.map[w->q->layers->at[w->add_of[id] - 1].product];
     if (product == 0)
         return takt_graph_copy_node(w->c.out, &n, n.in);

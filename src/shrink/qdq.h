@@ -35,7 +35,7 @@ typedef struct takt_quant_weights {
     bool has_bias;
 } takt_quant_weights;
 
-/* The scale of weights that share one. */
+/* The common scale of weights that share one. */
 float takt_quant_scale(const double *x, int64_t count, int bits);
 /* Rounds to nearest; `values` are rows * inner weights. Everything is in `arena`. */
 TAKT_MUST_USE takt_status takt_quant_weights_make(takt_arena *arena, const takt_graph *g,

@@ -1,4 +1,4 @@
-/* quantize.h - a quantisation in progress: what is known, chosen and measured. */
+/* quantize.h - the state of a quantisation: data, choices and measurements. */
 #ifndef TAKT_SHRINK_QUANTIZE_H
 #define TAKT_SHRINK_QUANTIZE_H
 
@@ -49,7 +49,7 @@ TAKT_MUST_USE takt_status takt_quantizing_budget(takt_quantizing *z);
 /* How many values between integer layers are floats in memory, in the plan of this model. */
 TAKT_MUST_USE takt_status takt_quantizing_returns(const takt_model *m, const char *sizes,
                                                   size_t *count);
-/* What was measured, and the reason for every layer. */
+/* The measurements, and the reason for every layer. */
 TAKT_MUST_USE takt_status takt_quantizing_report(takt_quantizing *z, takt_format format,
                                                  takt_sink_fn *sink, void *user);
 

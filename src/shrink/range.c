@@ -1,4 +1,4 @@
-/* range.c - the values that a tensor takes, and the integer grid that suits them. */
+/* range.c - the range of a tensor's values, and an integer grid for them. */
 #include "shrink/range.h"
 
 #include <math.h>
@@ -130,7 +130,7 @@ static double error_of(const takt_range_seen *r, ends e, int bits, bool is_symme
     return side_error(r->below, r->width, -1, &g) + side_error(r->above, r->width, 1, &g);
 }
 
-/* One end is moved at a time, twice each: the error is nearly convex in it. */
+/* Optimises one end at a time, twice each: the error is nearly convex in it. */
 static ends by_error(const takt_range_seen *r, int bits, bool is_symmetric)
 {
     const ends all = all_of(r);

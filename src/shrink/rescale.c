@@ -156,7 +156,7 @@ static takt_id divided_bias(work *w, const takt_shrink_layer *l, const takt_resc
     return takt_shrink_constant(w->c.out, &type, w->room);
 }
 
-/* Columns that read scaled channels, and rows that give them. */
+/* Columns that read scaled channels, and rows that produce them. */
 static takt_id scaled_weights(work *w, size_t i, const takt_rescale_value *gives)
 {
     const takt_graph *g = w->c.in;

@@ -10,7 +10,7 @@
 
 typedef struct takt_rescale_value {
     takt_id id;
-    size_t layer; /* that gives it, + 1; 0: a norm does */
+    size_t layer; /* that produces it, + 1; 0: a norm does */
     int64_t channels;
     double *by; /* per channel; 1 at first */
 } takt_rescale_value;
@@ -23,7 +23,7 @@ typedef struct takt_rescale {
     size_t *value_of; /* per layer: the value that it reads, + 1 */
 } takt_rescale;
 
-/* Finds the values: those of norms that products read, and `of_layers` those between layers. */
+/* Finds the values: between norms and products, and with `of_layers` between layers. */
 TAKT_MUST_USE takt_status takt_rescale_init(takt_rescale *r, const takt_graph *base,
                                             bool of_layers);
 void takt_rescale_deinit(takt_rescale *r);

@@ -12,7 +12,7 @@ enum { SWEEPS = 60 };
 typedef struct work {
     int64_t length, count; /* of a column; columns */
     double *w;             /* count columns of `length` */
-    double *v;             /* count columns of `count`: what was done to them */
+    double *v;             /* count columns of `count`: the accumulated rotations */
 } work;
 
 static double dot(const double *a, const double *b, int64_t n)

@@ -13,12 +13,12 @@ typedef struct takt_shrink_timer {
     uint64_t max_ns; /* of one comparison */
     const char *sizes;
     int threads;
-    takt_progress_fn *progress; /* told before every layer; or NULL */
+    takt_progress_fn *progress; /* called before every layer; or NULL */
     void *progress_user;
 } takt_shrink_timer;
 
-/* Layer by layer: as it is, and as integers from integers. Layers of equal shape are measured once;
- * those that q does not take are passed over. `times` has one entry per layer. */
+/* Layer by layer: unchanged, and in integers. Layers of equal shape are measured once; those that q
+ * does not select are skipped. `times` has one entry per layer. */
 TAKT_MUST_USE takt_status takt_shrink_time_layers(const takt_shrink_timer *t, const takt_model *m,
                                                   const takt_qdq *q, const bool *wanted,
                                                   takt_comparison *times);
@@ -26,7 +26,7 @@ TAKT_MUST_USE takt_status takt_shrink_time_layers(const takt_shrink_timer *t, co
 TAKT_MUST_USE takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *a,
                                            takt_graph *before, const takt_model *b,
                                            takt_graph *after, takt_comparison *c);
-/* A layer alone, as it is: from "x" to "y". */
+/* One layer by itself, unchanged: from "x" to "y". */
 TAKT_MUST_USE takt_status takt_shrink_layer_graph(const takt_graph *base,
                                                   const takt_shrink_layer *l, takt_graph **out);
 /* Bias and activation of the layer after a product that replaces its own. */

@@ -30,7 +30,7 @@ typedef struct takt_loss {
     bool takes_weights; /* class weights are meaningful */
     int rank;           /* that the output must have; 0: any */
     const char *extra;  /* a further input of the output's type, or NULL */
-    /* The type of the labels; `type` comes in as that of the output. */
+    /* The type of the labels; `type` is first that of the output. */
     void (*labels)(takt_type *type);
     void (*labels_by)(const double *hyper, takt_type *type); /* instead, or NULL */
     void (*build)(takt_loss_site *site);

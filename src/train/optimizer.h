@@ -31,7 +31,7 @@ typedef struct takt_optimizer {
     const char *scalars[TAKT_OPT_SCALARS];
     /* Values of `scalars` at a step, counted from 1. */
     void (*at_step)(const double *hyper, double rate, uint64_t step, double *scalar);
-    /* Name and type of slot `index` of a parameter; NULL past the last. `type` comes in as the
+    /* Name and type of slot `index` of a parameter; NULL past the last. `type` is first the
      * parameter's. */
     const char *(*slot)(const double *hyper, size_t index, takt_type *type);
     /* Appends the update and returns the parameter's next value. */

@@ -1,4 +1,4 @@
-/* phase.c - phases are found by dependencies, so they survive every pass. */
+/* phase.c - phases are determined by dependencies, so they survive every pass. */
 #include "train/phase.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 
 typedef enum takt_phase {
     TAKT_PHASE_FORWARD,   /* the loss depends on it */
-    TAKT_PHASE_GRADIENT,  /* all the rest: gradients and clipping */
+    TAKT_PHASE_GRADIENT,  /* all others: gradients and clipping */
     TAKT_PHASE_OPTIMIZER, /* it depends on the learning rate or on an optimiser's state */
     TAKT_PHASES
 } takt_phase;

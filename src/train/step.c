@@ -42,13 +42,13 @@ static takt_status own_loss(builder *b, takt_id loss)
     return g->status;
 }
 
-/* The output without the activation that belongs to the loss. */
+/* The output without the activation that is part of the loss. */
 static takt_id without_activation(builder *b, takt_id output)
 {
     const takt_node *n = takt_node_at(b->g, output);
     if (b->spec->loss->activation == NULL || n->op != b->spec->loss->activation)
         return output;
-    if (n->op == &takt_op_softmax) { /* over the last axis, as the loss takes it */
+    if (n->op == &takt_op_softmax) { /* over the last axis, as the loss expects it */
         const int64_t axis = n->attr[0].i64;
         if (axis != -1 && axis != n->type[0].rank - 1)
             return output;

@@ -30,9 +30,9 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
 #define TAKT_STEP_SUM "train.loss_sum"
 #define TAKT_STEP_COUNT "train.count"
 #define TAKT_STEP_HITS "train.hits" /* if the loss has a notion of right and wrong */
-#define TAKT_STEP_NORM "train.norm" /* of the whole gradient; if it is clipped by it */
+#define TAKT_STEP_NORM "train.norm" /* of the whole gradient, if it is clipped by norm */
 #define TAKT_STEP_FITS                                                                             \
-    "train.fits"                      /* 1, or 0 if a gradient is not finite; if that is asked for \
+    "train.fits"                      /* 1, or 0 if a gradient is not finite; if requested         \
                                        */
 #define TAKT_STEP_SCALE "train.scale" /* the loss scale of this step, if there is one */
 
@@ -40,7 +40,7 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
 #define TAKT_STEP_SLOT "optimizer." /* optimizer.mean/dense_0.weight */
 #define TAKT_STEP_GRAD "gradient/"
 #define TAKT_STEP_EMA "ema/"
-/* The loss scale of f16, and how many steps in a row it has been good for. */
+/* The loss scale of f16, and the number of consecutive steps without overflow. */
 #define TAKT_STEP_SCALES "loss_scale/"
 #define TAKT_STEP_SCALE_SLOT TAKT_STEP_SCALES "value"
 #define TAKT_STEP_SCALE_STEPS TAKT_STEP_SCALES "steps"
@@ -77,9 +77,9 @@ typedef struct takt_step_spec {
     /* Whether a parameter is trained; NULL: all are. */
     bool (*is_trained)(void *user, const char *name);
     void *user;
-    /* Both or none: the learning rate and the optimiser's scalars are these numbers instead of
-     * inputs, and every run applies its gradients. Of group i they are fixed_rate[i + 1] and
-     * fixed_scalars[(i + 1) * TAKT_OPT_SCALARS] on. */
+    /* Both or neither: fixed learning rate and optimiser scalars instead of inputs; then every run
+     * applies its gradients. For group i they are fixed_rate[i + 1] and fixed_scalars[(i + 1) *
+     * TAKT_OPT_SCALARS] onwards. */
     const double *fixed_rate, *fixed_scalars;
 } takt_step_spec;
 

@@ -100,7 +100,7 @@ const char *takt_step_scalar(const char *name, size_t group, char to[static TAKT
     return to;
 }
 
-/* A number that the trainer gives at every step, or a fixed one. */
+/* A number that the trainer passes at every step, or a fixed one. */
 static takt_id given(builder *b, const char *name, size_t group, const double *fixed)
 {
     char text[TAKT_STEP_NAME];

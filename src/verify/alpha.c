@@ -109,7 +109,7 @@ static void begin_sides(takt_alpha *x, size_t count)
     }
 }
 
-/* Slopes begin as the lines have them. Node `id` itself may be a function: the net's output. */
+/* Slopes are initialised from the lines. Node `id` itself may be a function: the net's output. */
 static void begin(takt_region *r, size_t id, size_t count)
 {
     takt_alpha *x = r->alpha;
@@ -290,7 +290,7 @@ static void step(takt_region *r, size_t id, size_t count, int at)
             continue;
         if (n->kind == TAKT_NET_SUM)
             sum_values(r, i, count);
-        /* Rows pass moves by that a pair reads (region_back.c); it reads their values here. */
+        /* Rows bypass moves that a pair reads (region_back.c); their values are read here. */
         for (int k = 0; n->kind == TAKT_NET_PAIR && k < 2; k++)
             if (!r->is_touched[n->sources[k]])
                 sum_values(r, n->sources[k], count);
@@ -306,7 +306,7 @@ static void step(takt_region *r, size_t id, size_t count, int at)
     improve_sides(r, count, at);
 }
 
-/* Rows of the node itself stay; those of inputs begin with what they were given. */
+/* Rows of the node itself are kept; those of inputs begin with their given values. */
 static void restart(takt_region *r, size_t id, size_t count)
 {
     for (size_t i = 0; i < id; i++)

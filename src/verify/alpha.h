@@ -32,7 +32,7 @@ typedef struct takt_alpha {
     double **value;                  /* per node, [rows][count]: of the linear net */
     struct takt_tangents **tangents; /* per node: of smooth functions (tangents.h); or NULL */
     double *best;                    /* per row */
-    double *seeds;                   /* what rows of inputs begin with */
+    double *seeds;                   /* initial values of the rows of inputs */
     /* With relus that are split: */
     double *const *warm;     /* per node: initial slopes; NULL: those of the lines */
     const double *warm_beta; /* one per side; NULL: 0 */
@@ -41,10 +41,10 @@ typedef struct takt_alpha {
     size_t fixed; /* the side whose multiplier stays; SIZE_MAX: none */
     double *beta, *beta_first, *beta_second, *beta_rate; /* [rows][TAKT_ALPHA_SIDES] */
     double *enough;                                      /* per row: a sufficient bound */
-    bool stops;                                          /* stop as soon as one row has it */
+    bool stops;                                          /* stop as soon as one row reaches it */
 } takt_alpha;
 
-/* Whether a node is a relu, or a leaky one: two lines that meet at 0. */
+/* Whether a node is a relu or a leaky relu: two lines that meet at 0. */
 bool takt_alpha_is_hinge(const takt_net_node *n);
 /* Its slope below 0; that of a leaky relu may be negative. */
 double takt_alpha_left(const takt_net_node *n);

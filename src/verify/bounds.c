@@ -30,7 +30,7 @@ static bool is_point(const walk *w, const takt_node *n)
     return true;
 }
 
-/* The value itself. A node with several results is one node here, too. */
+/* The value itself. A node with several results is also one node here. */
 static void copy(walk *w, const takt_node *n, const takt_range *in, takt_range *out)
 {
     takt_id *ids = takt_arena_array(w->arena, n->in_count, sizeof *ids);
@@ -61,7 +61,7 @@ static takt_status lowered(const walk *w, const takt_node *n, takt_graph **g)
         in[k] = TAKT_NONE;
         for (uint32_t j = 0; j < k && n->in[k] != TAKT_NONE; j++)
             if (n->in[j] == n->in[k])
-                in[k] = in[j]; /* a square stays one */
+                in[k] = in[j]; /* a square remains a square */
         if (n->in[k] == TAKT_NONE || in[k] != TAKT_NONE)
             continue;
         snprintf(name, sizeof name, "x%u", k);

@@ -185,7 +185,7 @@ static takt_status compare(takt_diff_work *w)
     return TAKT_OK;
 }
 
-enum { DEEPEST = 8 }; /* nodes between a constant and the last late one */
+enum { DEEPEST = 8 }; /* maximum distance in nodes between a constant and the last late one */
 
 static takt_status work(takt_diff_work *w, const takt_model *ref, const takt_model *own)
 {

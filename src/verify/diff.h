@@ -34,7 +34,7 @@ extern const char *const takt_cause_words[TAKT_CAUSES];
 
 typedef struct takt_diff_row {
     takt_id id, ref;        /* nodes of the model and of the reference */
-    takt_id at;             /* where the error originates: a node of the stretch that ends at id */
+    takt_id at;             /* origin of the error: a node of the stretch that ends at id */
     double made, carried;   /* greatest error over the greatest value: made here, and in total */
     double sqnr_made, sqnr; /* decibels; infinite if nothing differs */
     takt_cause cause;       /* NONE: no error originates here */
@@ -51,10 +51,10 @@ typedef struct takt_diff_side {
     unsigned char *late;  /* per node: needs constants alone, and is computed for each reader */
     takt_array *values;   /* per node with one result; rank -1: not in memory */
     takt_array **several; /* per node with several: all of them; else NULL */
-    size_t *readers;      /* per node: those that have not read it yet */
+    size_t *readers;      /* per node: number of readers that have not read it yet */
     size_t next;          /* nodes before it have run */
     size_t *same;         /* how many nodes before it have the same label and op */
-    double **samples;     /* per node: some of its elements, if matching asked for them; or NULL */
+    double **samples;     /* per node: some of its elements, if matching needed them; or NULL */
 } takt_diff_side;
 
 typedef struct takt_diff_work {
@@ -83,7 +83,7 @@ TAKT_MUST_USE takt_status takt_diff_explain(takt_diff_work *w, takt_diff_row *ro
 
 /* ---- sides that run (diff_run.c) ---- */
 
-/* Late nodes are constants, and what is up to `deepest - 1` nodes behind them. */
+/* Late nodes are constants, and nodes up to `deepest - 1` after them. */
 TAKT_MUST_USE takt_status takt_diff_side_init(takt_diff_work *w, unsigned char deepest,
                                               takt_diff_side *s);
 /* Inputs have their values, nothing has run. `holds` are read again each, besides by nodes. */
@@ -93,7 +93,7 @@ TAKT_MUST_USE takt_status takt_diff_begin(takt_diff_work *w, takt_diff_side *s,
 TAKT_MUST_USE takt_status takt_diff_run(takt_diff_work *w, takt_diff_side *s, takt_id id);
 /* Computes a late value, if it is not in memory; takt_diff_leave frees it. */
 TAKT_MUST_USE takt_status takt_diff_late(takt_diff_work *w, takt_diff_side *s, takt_id id);
-/* Runs up to node `id`, whose value is in memory then. */
+/* Runs up to node `id`, whose value is then in memory. */
 TAKT_MUST_USE takt_status takt_diff_reach(takt_diff_work *w, takt_diff_side *s, takt_id id);
 /* One reader of `id` is done: true if that was the last one, and the value was freed. */
 bool takt_diff_leave(takt_diff_work *w, takt_diff_side *s, takt_id id);

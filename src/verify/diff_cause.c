@@ -32,7 +32,7 @@ static void note(stretch *s, takt_id id)
     }
 }
 
-/* The depth is that of unmatched nodes, which a limit keeps small. */
+/* The depth is that of unmatched nodes, which is limited. */
 static void look_back(stretch *s, takt_id id, int depth)
 {
     enum { DEEPEST = 64 };
@@ -200,7 +200,7 @@ static bool cancels(takt_diff_work *w, const takt_node *n, const takt_array *the
     return sums && in > 256 * out && error * out <= unit * in;
 }
 
-/* What a narrow type on the way did. */
+/* The effect of a narrow type on the way. */
 static takt_cause cause_of_type(takt_diff_work *w, takt_diff_row *row, const stretch *s,
                                 const takt_array *here)
 {
@@ -213,7 +213,7 @@ static takt_cause cause_of_type(takt_diff_work *w, takt_diff_row *row, const str
     return cancels(w, n, there, row->made, 0x1p-7) ? TAKT_CAUSE_CANCELLATION : TAKT_CAUSE_TYPE;
 }
 
-/* Neither overflow nor a type: weights, the order of elements, or what the node computes. */
+/* Neither overflow nor a type: different weights, order of elements, or operation. */
 static takt_status cause_of_meaning(takt_diff_work *w, takt_diff_row *row, const stretch *s,
                                     const takt_array *here)
 {

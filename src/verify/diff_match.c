@@ -37,7 +37,7 @@ static takt_id by_name(const takt_diff_work *w, size_t i, bool with_op)
     return found;
 }
 
-/* A name stands for the last node that it was given to. */
+/* A name refers to the last node that has it. */
 static bool is_last(const takt_diff_side *s, size_t i)
 {
     const char *label = takt_node_label(&s->graph->nodes[i]);
@@ -83,8 +83,8 @@ static takt_status sample(takt_diff_work *w)
     return takt_diff_sample(w, &w->own);
 }
 
-/* The same numbers within a hundredth, whatever the nodes' names. Of large values some elements
- * stand for all. */
+/* The same numbers within a hundredth, whatever the nodes' names. For large values a sample of
+ * elements is compared. */
 static takt_status by_value(takt_diff_work *w, size_t i, const bool *taken, takt_id *found)
 {
     size_t count = 0;
@@ -133,7 +133,7 @@ static takt_id input_of(const takt_diff_work *w, takt_id id)
     return TAKT_NONE;
 }
 
-/* Results of the same name are counterparts, whatever computes them. */
+/* Results of the same name are counterparts, however they are computed. */
 static void match_outputs(takt_diff_work *w, bool *taken)
 {
     const takt_graph *g = w->own.graph, *r = w->ref.graph;

@@ -46,8 +46,8 @@ static bool widens(const takt_node *n)
            (!n->op->is_mixed || follows_floats(n->op));
 }
 
-/* Others, such as integer and block formats, or bits read as another type, get what they have in
- * the model. */
+/* Others, such as integer and block formats, or bits read as another type, get the model's own
+ * values. */
 static takt_id widen_node(const takt_graph *from, takt_graph *to, const takt_node *n, takt_id *in)
 {
     const bool is_wide = widens(n);

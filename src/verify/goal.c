@@ -51,8 +51,9 @@ static void add_scores(const takt_region *r, size_t at, double *scores)
     }
 }
 
-/* What lines lose, shared out among the inputs that move each element. It counts more than the
- * linear part: a split makes both halves lose less, but raises the linear part of only one. */
+/* The loss of the lines, distributed over the inputs that affect each element. It counts more than
+ * the linear part: a split reduces the loss of both halves, but raises the linear part of only
+ * one. */
 static void add_reach(const takt_region *r, size_t at, double *scores)
 {
     for (size_t id = 0; id < r->net->count; id++) {
@@ -140,7 +141,7 @@ void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open
             rows += p->cases[open.at[last++]].row_count;
         if (last == i) { /* more half-spaces than rows: nothing is known */
             goals[i++] = (takt_goal){.bound = -INFINITY};
-            if (r->joint != NULL) /* nor where its points are */
+            if (r->joint != NULL) /* nor at which points */
                 r->joint->is_whole = true;
             continue;
         }

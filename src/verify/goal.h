@@ -19,16 +19,16 @@ typedef struct takt_case_list {
     size_t count;
 } takt_case_list;
 
-/* Rows of a case as rows of the net's output, from row `at` on; takt_region_clear comes before. */
+/* Rows of a case as rows of the net's output, from row `at` on; call takt_region_clear first. */
 void takt_goal_rows(takt_region *r, const takt_case *c, size_t at);
-/* Bounds of the cases in `open`, over a region whose nodes are bounded. `scores`, one per
- * input element and zeroed by the caller, or NULL, grow by what each contributes to bounds of cases
- * that are not proved; `losses`, one per node or NULL, by what lines lose. */
+/* Bounds of the cases in `open`, over a region whose nodes are bounded. `scores`, one per input
+ * element and zeroed by the caller, or NULL, are increased by each element's contribution to the
+ * bounds of unproved cases; `losses`, one per node or NULL, by the loss of its lines. */
 void takt_goal_bound(takt_region *r, const takt_property *p, takt_case_list open, takt_goal *goals,
                      double *scores, double *losses);
-/* The input element whose split promises most: that of the greatest share in the bound, unless the
- * bound misses 0 by much more than the coefficients explain; then the one that is widest, compared
- * with the whole box. */
+/* The input element whose split promises most: the one with the greatest share in the bound; if the
+ * bound misses 0 by much more than the coefficients explain, the one that is widest relative to the
+ * whole box. */
 uint32_t takt_goal_split(const double *lo, const double *hi, const double *scores, size_t count,
                          const takt_case *box, double missing);
 /* Bounds of all outputs over a region whose nodes are bounded, by lines if `refines`. */

@@ -6,7 +6,7 @@
 
 enum { STEPS = 12, SWEEPS = 3 };
 
-/* Linear functions that lie below the half-spaces, over a box. */
+/* Linear lower bounds of the half-spaces over a box. */
 typedef struct lines {
     size_t rows, inputs;
     double a[TAKT_JOINT_ROWS][TAKT_JOINT_INPUTS], c[TAKT_JOINT_ROWS];

@@ -13,7 +13,7 @@
 enum { TAKT_JOINT_INPUTS = 20, TAKT_JOINT_ROWS = 16 };
 
 typedef struct takt_joint {
-    /* What is left of the box: the hull over the cases since takt_joint_clear. */
+    /* The remaining part of the box: the hull over the cases since takt_joint_clear. */
     double lo[TAKT_JOINT_INPUTS], hi[TAKT_JOINT_INPUTS];
     double x[TAKT_JOINT_INPUTS]; /* of the first case that is not proved: its lowest point */
     bool has_point;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define NEAR 1e-9  /* tolerance: a basic variable this little outside counts as inside */
+#define NEAR 1e-9  /* tolerance: a basic variable outside by less counts as inside */
 #define TINY 1e-11 /* too small for a pivot */
 
 enum { WORTH = 1 << 16 }; /* table elements between two checks of the clock */
@@ -105,7 +105,7 @@ static bool find_column(const takt_leaf *l, size_t row, double by, size_t *colum
     return best < INFINITY;
 }
 
-/* Row and column are exchanged; the row's variable goes to the end that it has passed. */
+/* Exchanges row and column; the row's variable is set to the bound that it has passed. */
 static void pivot(takt_leaf *l, size_t row, size_t column, double by)
 {
     const size_t n = l->inputs;

@@ -30,7 +30,7 @@ size_t takt_net_elements(const takt_type *t)
     return count;
 }
 
-/* The kernel's error as takt_bound_set has it. */
+/* The kernel's error, as in takt_bound_set. */
 static void set_error(const takt_net_builder *b, const takt_node *n, takt_net_node *node)
 {
     const takt_dtype dtype = n->type[0].dtype;

@@ -30,8 +30,8 @@ typedef struct takt_net_part {
     double factor;
     const uint32_t *columns;
     const size_t *starts;
-    const uint32_t *runs; /* of a sparse part, per entry: how many columns follow one another from
-                           * it on, within its element; NULL: few do */
+    const uint32_t *runs; /* of a sparse part, per entry: number of consecutive columns from it on,
+                             within its element; NULL: there are few */
     const struct takt_net_single *single; /* the same in f32 (products.h); or NULL */
 } takt_net_part;
 
@@ -61,7 +61,7 @@ typedef struct takt_net {
     takt_ctx *ctx;
     takt_arena arena;
     takt_net_node *nodes; /* sources come first */
-    uint32_t output;      /* the node that holds all outputs, one after the other */
+    uint32_t output;      /* the node that holds all outputs, concatenated */
     size_t count, capacity;
     size_t element_count;             /* of all nodes */
     size_t input_count, output_count; /* elements of all inputs, and outputs */
@@ -74,11 +74,11 @@ typedef struct takt_net {
 } takt_net;
 
 /* `g` is concrete and lives as long as the net. `is_real`: for real numbers, without errors of
- * kernels. TAKT_E_VERIFY_MODEL names what cannot be followed. */
+ * kernels. TAKT_E_VERIFY_MODEL names the unsupported part. */
 TAKT_MUST_USE takt_status takt_net_init(const takt_graph *g, bool is_real, takt_net *net);
 void takt_net_deinit(takt_net *net);
-/* Leaves out nodes that only rename, joins products with the bias behind them, and marks what is
- * used. takt_net_init ends with it. */
+/* Removes nodes that only rename, merges products with the bias after them, and marks the nodes in
+ * use. takt_net_init ends with it. */
 TAKT_MUST_USE takt_status takt_net_fold(takt_net *net);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct takt_net_builder {
     takt_net *net;
     const takt_graph *graph;
     takt_net_value **values; /* per node of the graph, one per result */
-    takt_arena *arena;       /* of what is dropped with the builder */
+    takt_arena *arena;       /* of data that is freed with the builder */
     takt_array **held;       /* known values, to be released */
     size_t held_count, held_capacity;
     bool is_real;

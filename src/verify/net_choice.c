@@ -1,4 +1,4 @@
-/* net_choice.c - `select` of a comparison with the value itself: leaky relus as they run. */
+/* net_choice.c - `select` by a comparison of the value itself: the form of leaky relus in plans. */
 #include "op/ops.h"
 #include "verify/net_build.h"
 

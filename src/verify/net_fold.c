@@ -93,7 +93,7 @@ static takt_status join_bias(takt_net *net, uint32_t *uses)
             return TAKT_ERR_MEMORY;
         for (uint32_t k = 0; k < n->count; k++)
             bias[k] = n->bias != NULL ? n->bias[k] : 0;
-        /* A share of the product is at most that of its magnitudes, as is gamma. */
+        /* The share of the product is at most that of its magnitudes, and so is gamma. */
         n->gamma += s->gamma + s->share;
         n->tiny += s->tiny;
         n->parts = s->parts;

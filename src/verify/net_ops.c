@@ -22,7 +22,7 @@ size_t takt_net_broadcast(const takt_type *out, const takt_type *in, size_t flat
 
 /* ---- moves ---- */
 
-/* Every element gets its own number; the position of a number in the result is where its element
+/* Every element gets its own number; the position of a number in the result shows where its element
  * goes. Two numberings distinguish moved elements from constants. Numbers are exact in every float
  * type of 24 bits or more. */
 static double number_of(size_t element, bool is_second)

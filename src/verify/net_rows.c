@@ -25,7 +25,7 @@ void takt_net_rows_next(takt_net_rows *m)
     m->starts[++m->row] = m->at;
 }
 
-/* How many columns follow one another; NULL in *out if that is not worth a loop of its own. */
+/* Number of consecutive columns; NULL in *out if a separate loop would not pay off. */
 static takt_status find_runs(const takt_net_rows *m, const uint32_t **out)
 {
     enum { LONG = 8 };

@@ -121,7 +121,7 @@ static void through_sparse(const takt_net_part *p, const double *a, double *out,
 
 /* ---- maps ---- */
 
-/* Element by element: what scaling an input by constants is. */
+/* Element by element: scaling an input by constants. */
 static bool is_straight(const takt_net_part *p, size_t count, size_t width)
 {
     bool is_so = p->form == TAKT_NET_MAP && count == width;

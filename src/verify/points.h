@@ -1,5 +1,5 @@
-/* points.h - a net at many points at once, in f64 and without an account of rounding: candidates
- * for counterexamples. */
+/* points.h - a net at many points at once, in f64 and ignoring rounding: candidates for
+ * counterexamples. */
 #ifndef TAKT_VERIFY_POINTS_H
 #define TAKT_VERIFY_POINTS_H
 

@@ -1,4 +1,4 @@
-/* precision.c - whether values fit another precision, determined before anything runs in it. */
+/* precision.c - whether values fit another precision, determined without running in it. */
 #include "verify/precision.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static takt_leaving larger(const takt_value_row *row, double max)
         return row->saw_nan || magnitude(row->least, row->top) > max ? TAKT_DOES : TAKT_WILL_NOT;
     if (isnan(row->lo) || isnan(row->hi))
         return TAKT_MAY;
-    /* The range covers all elements: if the least of them is too large, all are. */
+    /* The range covers all elements: if its lower end is too large, all are. */
     if (nearest(row->lo, row->hi) > max)
         return TAKT_DOES;
     return magnitude(row->lo, row->hi) > max ? TAKT_MAY : TAKT_WILL_NOT;

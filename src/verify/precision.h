@@ -1,4 +1,4 @@
-/* precision.h - ranges of all values of a model, and what a narrower type makes of them. */
+/* precision.h - ranges of all values of a model, and the effect of a narrower type on them. */
 #ifndef TAKT_VERIFY_PRECISION_H
 #define TAKT_VERIFY_PRECISION_H
 

@@ -15,11 +15,11 @@ struct takt_products {
     takt_pack_fn *pack;
     takt_panels panels;
     float *a, *b, *c, *gathered, *scratch;
-    uint32_t *active; /* elements that some row has */
+    uint32_t *active; /* number of elements that some row uses */
     size_t active_count;
     double *largest; /* per element of a row */
-    double **error;  /* per node: what an element costs; NULL: none of its parts has f32 */
-    double *least;   /* per node: what a row costs because of underflow; not finite: no f32 */
+    double **error;  /* per node: cost of an element; NULL: none of its parts uses f32 */
+    double *least;   /* per node: cost of a row due to underflow; not finite: no f32 */
 };
 
 static const takt_kernel *gemm_kernel(void)

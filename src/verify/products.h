@@ -40,7 +40,7 @@ const double *takt_products_error(takt_region *r, size_t id, size_t rows, double
 /* rows of the source += a W through part `part` of sum `id`, after takt_products_error; false: this
  * part does not use f32. */
 bool takt_products_back(takt_region *r, size_t id, size_t part, size_t rows);
-/* out += x W^T for `rows` rows, without an account of errors; false as above. */
+/* out += x W^T for `rows` rows, ignoring errors; false as above. */
 bool takt_products_forward(takt_region *r, const takt_net_part *p, const double *x, double *out,
                            size_t rows);
 

@@ -69,7 +69,7 @@ static bool is_inside(const takt_prover *v, const takt_case *c, const double *x)
     double squares = 0;
     for (size_t i = 0; i < p->input_count; i++) {
         const double f = (double)(float)x[i];
-        /* A box without any f32 has the nearest one. */
+        /* A box without any f32 is replaced by the nearest one. */
         const bool is_near = f == (double)(float)c->lo[i] || f == (double)(float)c->hi[i];
         if (!(x[i] >= c->lo[i] && x[i] <= c->hi[i]) && !is_near)
             return false;
@@ -98,7 +98,7 @@ static bool is_cancelled(void *user)
 
 /* ---- the property ---- */
 
-/* Boxes for bounds: every f32 that a point of the given box may be rounded to is in them. */
+/* Boxes for bounds: they contain every f32 that a point of the given box may be rounded to. */
 static takt_status widen(takt_prover *v)
 {
     const takt_property *from = &v->given;

@@ -31,12 +31,12 @@ TAKT_MUST_USE takt_status takt_prover_run(takt_prover *v);
 void takt_prover_deinit(takt_prover *v);
 /* The property that the greatest output stays the greatest around an input. */
 TAKT_MUST_USE takt_status takt_prover_around(takt_prover *v);
-/* Runs the model on x, all inputs one after the other. */
+/* Runs the model on x, which holds all inputs, concatenated. */
 TAKT_MUST_USE takt_status takt_prover_outputs(takt_prover *v, const double *x, double *y);
 /* Writes a certificate of a proof, if one is requested. */
 TAKT_MUST_USE takt_status takt_prover_certify(takt_prover *v);
 /* Instead of searching: checks that the certificate in the options proves the property; the error
- * says why it does not. */
+ * message has the reason if it does not. */
 TAKT_MUST_USE takt_status takt_prover_check(takt_prover *v);
 /* Files that the options request: the counterexample, the result of a contest. */
 TAKT_MUST_USE takt_status takt_prover_files(takt_prover *v);

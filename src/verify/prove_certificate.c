@@ -8,7 +8,8 @@
 #include "verify/prove.h"
 #include "verify/recheck.h"
 
-/* The graph's node of a relu; UINT32_MAX - 1 if it comes from a lowering: the checker has none. */
+/* The graph's node of a relu; UINT32_MAX - 1 if it comes from a lowering, which the checker does
+ * not do. */
 static uint32_t node_of(const takt_prover *v, uint32_t id)
 {
     const takt_node *n = v->net.nodes[id].of;

@@ -39,8 +39,7 @@ static takt_status make_graph(takt_ranges *r, const takt_model *m, const takt_ch
 
 /* ---- least and greatest of a value, as outputs ---- */
 
-/* The minimum of bounds that were widened from f32 is found before widening: it is the same
- * number. */
+/* The minimum of bounds in f32 is taken before widening: it is the same number. */
 static takt_id all_of(takt_graph *g, const takt_op *op, takt_id x)
 {
     const takt_node *n = takt_node_at(g, x);

@@ -175,7 +175,7 @@ static void visit(walk *w, int depth)
     k->is_fresh = false;
 }
 
-/* Every f32 that is nearest to a point of the box is in this one. */
+/* This box contains every f32 that is nearest to a point of the box. */
 static void begin(walk *w)
 {
     takt_recheck *k = &w->k;

@@ -44,7 +44,7 @@ typedef struct takt_check_node {
     double gamma, share, tiny;
     size_t *from; /* of a maximum: the element whose least value is greatest */
     bool is_read; /* by a function: refinement is useful */
-    /* Of a sum (recheck_keep.c): runs of all elements, [count][TAKT_CHECK_KEPT], or NULL; weights
+    /* For a sum (recheck_keep.c): runs of all elements, [count][TAKT_CHECK_KEPT], or NULL; weights
      * in the order of its elements, or NULL. */
     const takt_run *kept;
     const double *kept_bias, *transposed;
@@ -72,8 +72,8 @@ typedef struct takt_recheck {
     size_t boxes; /* that were bounded */
 } takt_recheck;
 
-/* Whether the certificate proves the property. TAKT_E_CERTIFICATE_OTHER if it belongs to something
- * else; `*is_proved` is false, with the sentence in `why`, if it does not prove it. */
+/* Whether the certificate proves the property. TAKT_E_CERTIFICATE_OTHER if it belongs to another
+ * proof; if it does not prove the property, `*is_proved` is false and `why` has the reason. */
 TAKT_MUST_USE takt_status takt_recheck_run(const takt_graph *g, const takt_property *p,
                                            const takt_certificate *c, bool *is_proved,
                                            char why[160], size_t *boxes);
@@ -104,7 +104,7 @@ TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
 void takt_recheck_release(takt_recheck *k);
 /* Finds what takt_recheck_runs would find again in every box. */
 TAKT_MUST_USE takt_status takt_recheck_keep(takt_recheck *k);
-/* The runs that element j of linear node `id` sums, in k->found, and what is added; of a maximum,
+/* The runs that element j of linear node `id` sums, in k->found, and the addend; for a maximum,
  * those of its window. */
 size_t takt_recheck_runs(takt_recheck *k, uint32_t id, size_t j, double *bias);
 /* Bounds of all nodes over the box k->lo, k->hi. */

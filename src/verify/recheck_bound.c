@@ -183,8 +183,8 @@ static void max_bounds(takt_recheck *k, uint32_t id)
 
 /* ---- back ---- */
 
-/* Rows of weights that are added to the same coefficients, four at once: each is loaded and stored
- * a quarter as often. */
+/* Rows of weights that are added to the same coefficients, four at once: the coefficients are
+ * loaded and stored a quarter as often. */
 enum { TOGETHER = 4 };
 
 typedef struct pending {

@@ -1,5 +1,5 @@
-/* recheck_keep.c - what the checker asks for once in every box: weights in the order in which sums
- * read them, and the runs of every element. */
+/* recheck_keep.c - data that the checker prepares once instead of in every box: weights in the
+ * order in which sums read them, and the runs of every element. */
 #include "op/ops.h"
 #include "op/util/matrix.h"
 #include "verify/recheck.h"
@@ -35,7 +35,7 @@ static takt_status keep(takt_recheck *k, uint32_t id)
     for (size_t j = 0; j < c->count; j++) {
         const size_t count = takt_recheck_runs(k, id, j, &bias[j]);
         if (count > TAKT_CHECK_KEPT)
-            return TAKT_OK; /* they are found each time */
+            return TAKT_OK; /* they are computed each time */
         counts[j] = (unsigned char)count;
         for (size_t r = 0; r < count; r++)
             runs[TAKT_CHECK_KEPT * j + r] = k->found[r];

@@ -93,7 +93,7 @@ void takt_region_box(takt_region *r, const double *lo, const double *hi)
 
 /* ---- sums ---- */
 
-/* Where a sum lies without errors, and the sum of its magnitudes. */
+/* The interval of a sum without errors, and the sum of its magnitudes. */
 typedef struct span {
     double lo, hi, size;
 } span;
@@ -280,7 +280,7 @@ void takt_region_node(takt_region *r, size_t id, bool keeps)
         }
         lo[i] = keeps && lo[i] > s.lo ? lo[i] : s.lo;
         hi[i] = keeps && hi[i] < s.hi ? hi[i] : s.hi;
-        if (lo[i] > hi[i]) /* both hold: the value lies in both, rounding aside */
+        if (lo[i] > hi[i]) /* both hold: the value is in both, apart from rounding */
             lo[i] = hi[i] = 0.5 * (lo[i] + hi[i]);
     }
     takt_products_errors(r, id);

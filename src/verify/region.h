@@ -43,8 +43,7 @@ typedef struct takt_region {
     double *sizes;  /* magnitudes of the elements of one node */
     double *zeros;  /* as many as a node has elements */
     size_t capacity;
-    const double
-        *center; /* inputs also lie within `radius` of it, by the sum of squares; or NULL */
+    const double *center; /* inputs are also within `radius` of it in the Euclidean norm; or NULL */
     double radius;
     double own;     /* rounding of this arithmetic, of the magnitudes */
     uint64_t backs; /* rows that went back, for reports */
@@ -52,18 +51,20 @@ typedef struct takt_region {
 
 enum { TAKT_REGION_ROWS = 64 };
 
-/* `rows` go back at once: TAKT_REGION_ROWS, or fewer where only intervals are needed. */
+/* `rows` are propagated back at once: TAKT_REGION_ROWS, or fewer where only intervals are
+ * needed. */
 TAKT_MUST_USE takt_status takt_region_init(const takt_net *net, size_t rows, takt_region *r);
 void takt_region_deinit(takt_region *r);
 
 /* Sets the box, of all inputs one after the other. */
 void takt_region_box(takt_region *r, const double *lo, const double *hi);
-/* Bounds of all nodes by intervals, in order; `refines`: by lines as well, where that is worth it.
+/* Bounds of all nodes by intervals, in order; `refines`: by lines as well, where that pays off.
  */
 void takt_region_bound(takt_region *r, bool refines);
 /* The same by lines, where r->lo and r->hi of refined nodes hold bounds over a larger box. */
 void takt_region_narrow(takt_region *r);
-/* Intervals of node `id` from those of its sources, intersected with what is there if `keeps`. */
+/* Intervals of node `id` from those of its sources, intersected with the existing ones if
+ * `keeps`. */
 void takt_region_node(takt_region *r, size_t id, bool keeps);
 /* Lines of a curve or pair from the bounds of its sources. */
 void takt_region_lines(takt_region *r, size_t id, const double *const choice[2]);

@@ -11,7 +11,7 @@
 
 /* ---- through sums ---- */
 
-/* Rows of a node that is reached for the first time begin at 0. */
+/* Rows of a node that is reached for the first time start from 0. */
 static double *touch(takt_region *r, uint32_t id, size_t rows)
 {
     if (!r->is_touched[id]) {
@@ -21,7 +21,7 @@ static double *touch(takt_region *r, uint32_t id, size_t rows)
     return r->rows[id];
 }
 
-/* What rows lose and gain at the elements themselves: bias and errors. */
+/* The constant part of rows at the elements themselves: bias and errors. */
 static void at_sum(takt_region *r, size_t id, size_t rows, const double *error, double least)
 {
     const takt_net_node *n = &r->net->nodes[id];
@@ -66,7 +66,7 @@ static void through_curve(takt_region *r, size_t id, size_t rows)
     r->is_touched[source] = true;
 }
 
-/* Of moved elements rows go on to where they were: the pair itself pays for that sum. */
+/* For moved elements, rows continue at their source: the pair itself accounts for that sum. */
 static void through_pair(takt_region *r, size_t id, size_t rows)
 {
     const takt_net_node *n = &r->net->nodes[id];
@@ -208,7 +208,7 @@ double takt_region_least(const takt_region *r, size_t row)
 
 /* ---- bounds of all nodes ---- */
 
-/* A function that is one line over the interval gains nothing from a tighter one. */
+/* If a function is linear over the interval, a tighter interval gains nothing. */
 static bool is_settled(const takt_net_node *n, double lo, double hi)
 {
     return n->kind == TAKT_NET_CURVE &&
@@ -309,8 +309,8 @@ static void refine(takt_region *r, size_t id)
     }
 }
 
-/* Lines of a sum of inputs give what its interval gives, unless inputs lie in a ball; but the
- * search asks how far inputs move it. */
+/* For a sum of inputs, lines give the same as its interval, unless inputs are in a ball; but the
+ * search needs the effect of each input. */
 static bool gains(const takt_region *r, const takt_net_node *n)
 {
     return n->is_refined && (!n->is_direct || r->center != NULL || r->reach != NULL);

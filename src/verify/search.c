@@ -14,7 +14,7 @@
 
 enum { INPUTS = TAKT_JOINT_INPUTS, STARTS = 10, STEPS = 30, ALPHA_STEPS = 20 };
 enum { WIDE = 4096 };       /* parts on the stack; below that the oldest alternate */
-enum { UNDECIDED = 10000 }; /* parts too narrow to split; a break may be found elsewhere */
+enum { UNDECIDED = 10000 }; /* parts too narrow to split; a violation may be found elsewhere */
 
 static size_t job_bytes(const takt_hunt *h)
 {
@@ -230,13 +230,13 @@ static takt_status improve(takt_hunt *h, takt_job *root)
     root->is_done = false;
     takt_hunt_bound(h, 0, 0);
     h->is_whole = h->is_whole || root->is_done;
-    root->is_done = true; /* it was bounded, without them */
+    root->is_done = true; /* bounded, but without them */
     r->alpha = NULL;
     return h->by_relus ? takt_hunt_keep(h, r) : TAKT_OK;
 }
 
-/* Slopes for the rows of one case only, with the bounds of the box: a few passes, where slopes of
- * all nodes would take longer than the bounds themselves. */
+/* Slopes for the rows of one case only, with the bounds of the box: a few passes; slopes of all
+ * nodes would take longer than the bounds themselves. */
 static takt_status try_cases(takt_hunt *h, takt_job *root)
 {
     takt_status status = takt_hunt_relus(h);

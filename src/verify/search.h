@@ -7,7 +7,7 @@
 #include "os/pool.h"
 #include "verify/goal.h"
 
-/* Runs the model itself on x: whether it violates case `c`, and the outputs in `y`. */
+/* Runs the model itself on x: returns whether it violates case `c`, with the outputs in `y`. */
 typedef takt_status takt_confirm_fn(void *user, const takt_case *c, const double *x, double *y,
                                     bool *breaks);
 

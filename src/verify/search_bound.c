@@ -37,7 +37,7 @@ static double draw(uint64_t *state)
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-/* Whether one of a few points of the box breaks an open case: `first`, and random ones. */
+/* Whether one of a few points of the box violates an open case: `first`, and random ones. */
 static void try_points(takt_hunt *h, takt_job *j, const double *first, int thread)
 {
     takt_points *s = &h->samples[thread];
@@ -65,7 +65,7 @@ static void try_points(takt_hunt *h, takt_job *j, const double *first, int threa
     }
 }
 
-/* The point where row `row` has its bound, of the first open case: often one that breaks it. */
+/* The point where row `row` attains its bound, for the first open case: often a violation. */
 static void try_corner(takt_hunt *h, takt_job *j, takt_region *r, size_t row, int thread)
 {
     for (size_t k = 0, at = 0; k < h->net->port_count; k++) {
@@ -87,7 +87,7 @@ static void try_worst(takt_hunt *h, takt_job *j, takt_region *r, const takt_goal
     try_corner(h, j, r, 0, thread);
 }
 
-/* Bounds of nodes that are refined, `count` elements in all: from the region to `nodes`, or back.
+/* Copies the bounds of refined nodes, `count` elements in all, from the region to `nodes` or back.
  */
 static void move_nodes(takt_region *r, double *nodes, size_t count, bool keeps)
 {
@@ -124,7 +124,8 @@ static void bound_nodes(takt_hunt *h, takt_job *j, int thread)
         takt_goal_outputs(r, refines, h->s->lower, h->s->upper);
 }
 
-/* Only what is left of the box is split. What is cut off holds, with a margin that is not known. */
+/* Only the remaining part of the box is split. The part that was cut off holds, with an unknown
+ * margin. */
 static void cut_box(takt_job *j, const takt_joint *joint, double *scores, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

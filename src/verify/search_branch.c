@@ -1,7 +1,8 @@
 /* search_branch.c - which relu of a part to split.
  *
- * What a relu's lines lose says which may matter. The few that lose most are tried: both halves are
- * bounded with the slopes of the part, which costs a fraction of choosing slopes for them. */
+ * The loss of a relu's lines shows whether it may matter. The few with the greatest loss are tried:
+ * both halves are bounded with the slopes of the part, which costs a fraction of optimising slopes
+ * for them. */
 #include <math.h>
 
 #include "verify/search_hunt.h"

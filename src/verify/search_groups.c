@@ -120,7 +120,7 @@ takt_status takt_search_run(const takt_net *net, const takt_property *p, const t
         s->verdict = TAKT_PROOF_FOUND;
     else if (status == TAKT_OK)
         status = run_groups(&h);
-    /* Above 0 it is a bound of what was proved, and says nothing about the rest. */
+    /* Above 0 it is a bound of the proved part only. */
     if (status == TAKT_ERR_MEMORY && isfinite(s->bound) && s->bound <= 0) {
         ctx->error = before;
         s->is_short = true;

@@ -1,4 +1,4 @@
-/* search_hunt.h - the data of a search: pending parts, and what threads bound them with. */
+/* search_hunt.h - the data of a search: pending parts, and the threads' working memory. */
 #ifndef TAKT_VERIFY_SEARCH_HUNT_H
 #define TAKT_VERIFY_SEARCH_HUNT_H
 
@@ -8,7 +8,7 @@
 #include "verify/points.h"
 #include "verify/search.h"
 
-/* A relu that may be split, by what its lines lose. */
+/* A relu that may be split, and the loss of its lines. */
 typedef struct takt_candidate {
     uint32_t relu, element;
     double loss, left, pull, slope; /* left: its slope below 0; pull: its coefficient in the row */
@@ -28,12 +28,13 @@ typedef struct takt_job {
     size_t open_count, proved_count;
     double bound, sure;      /* of cases that were open; of those that are proved */
     bool is_done, is_broken; /* it was bounded; x violates case `broken` in the net */
-    bool is_hollow; /* its sides leave nothing of the row: only that it has no point can prove it */
+    bool is_hollow; /* its sides cancel the row: it can be proved only by showing that it is
+                     * empty */
     uint32_t broken;
     takt_candidate split_at; /* of relu and input */
     double *lo, *hi, *x;
-    double *nodes;           /* bounds of nodes over the part that it is a half of */
-    double *slopes, *beta;   /* of relus, if these are split: the initial values of its halves */
+    double *nodes;           /* bounds of nodes over the parent part */
+    double *slopes, *beta;   /* of relus, if these are split: the initial values for its halves */
     uint32_t *open, *proved; /* cases */
 } takt_job;
 
@@ -58,9 +59,9 @@ typedef struct takt_hunt {
     size_t batch_count;
     size_t undecided; /* parts too narrow to split */
     /* Splits of inputs. */
-    takt_joint *joints;   /* one per thread; NULL: half-spaces are taken one by one */
+    takt_joint *joints;   /* one per thread; NULL: half-spaces are handled one by one */
     takt_points *samples; /* one per thread; NULL: none */
-    bool has_reach;       /* regions tell how far inputs move nodes */
+    bool has_reach;       /* regions record how far inputs move nodes */
     size_t node_count;    /* elements whose bounds halves inherit */
     /* Splits of relus. */
     bool by_relus, in_tree; /* they are what is split; they are being split */
@@ -86,7 +87,7 @@ void takt_hunt_bound(void *user, size_t task, int thread);
 TAKT_MUST_USE takt_status takt_hunt_boxes(takt_hunt *h);
 /* Room for how far inputs move what a region bounds. */
 TAKT_MUST_USE takt_status takt_hunt_reach(const takt_hunt *h, takt_region *r);
-/* The bounds of the whole box come from `r`, or from both. */
+/* The bounds of the whole box: from `r`, or from both. */
 TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
 /* Whether splitting relus suffices: nothing else bends, inputs are a box, and each case has one
  * half-space. Otherwise an undecided part needs splits of inputs. */
@@ -95,8 +96,8 @@ bool takt_hunt_has_few(const takt_hunt *h);
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */
 void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread);
-/* Where to split the part, and the initial values of its halves: from the row that was bounded
- * last. Bounds a part again that turns out to be hollow. */
+/* Chooses the split of the part and the initial values of its halves, from the row that was bounded
+ * last. A part that turns out to be hollow is bounded again. */
 void takt_hunt_leave(takt_hunt *h, takt_job *j, takt_goal *goal, int thread);
 /* The relus of the row that lose most. */
 void takt_branch_find(const takt_region *r, size_t row, takt_branch *b);

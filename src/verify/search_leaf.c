@@ -4,7 +4,7 @@
 
 #include "verify/search_hunt.h"
 
-/* Coefficients of all inputs in row `row`, one after the other. */
+/* Coefficients of all inputs in row `row`, concatenated. */
 static void take_row(const takt_region *r, size_t row, double *to)
 {
     for (size_t i = 0; i < r->net->port_count; i++) {
@@ -59,7 +59,8 @@ static double take_cost(takt_hunt *h, takt_region *r, const takt_case *c, size_t
     return r->constants[0];
 }
 
-/* Sides may depend on open relus that the case does not: each side alone, until one does. */
+/* Sides may depend on open relus that the case does not depend on: tries each side alone, until one
+ * does. */
 static void find_by_sides(takt_hunt *h, takt_job *j, size_t row, takt_branch *branch, int thread)
 {
     takt_region *r = &h->regions[thread];
@@ -94,7 +95,7 @@ void takt_hunt_leaf(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
     memcpy(j->beta, leaf->beta, leaf->rows * sizeof *j->beta);
     x->warm = h->warm[thread];
     x->warm_beta = j->beta;
-    x->steps = 0; /* bounded with these multipliers, as a checker does */
+    x->steps = 0; /* bounded with these multipliers, as in the checker */
     r->alpha = x;
     takt_goal_bound(r, h->p, (takt_case_list){j->open, 1}, goal, NULL, NULL);
     takt_branch branch;

@@ -114,7 +114,7 @@ size_t takt_hunt_depth(const takt_group *g, uint32_t split)
     return depth;
 }
 
-/* The sides of the splits on the way to a part, from the whole box on. */
+/* The sides of the splits that lead to a part, from the whole box on. */
 static size_t sides_of(const takt_group *g, uint32_t split, takt_side *sides)
 {
     const size_t depth = takt_hunt_depth(g, split);
@@ -190,7 +190,7 @@ static bool is_flat(const takt_region *r, size_t row)
     return true;
 }
 
-/* No open relu has a part in the row, although there are some, and no input either. */
+/* The row depends on no input and on none of the open relus. */
 static void bound_hollow(takt_hunt *h, takt_job *j, takt_goal *goal, int thread)
 {
     takt_region *r = &h->regions[thread];

@@ -102,7 +102,7 @@ void takt_tangents_fill(takt_region *r, size_t id)
             finish(r, id, side, i);
 }
 
-/* The line of the choice at or before `point`; the next one follows it. */
+/* The line of the choice at or before `point`; the next choice is right after it. */
 static inline const double *line_at(const double *lines, size_t i, double point)
 {
     const size_t k = point < TAKT_TANGENTS ? (size_t)point : TAKT_TANGENTS - 1;

@@ -24,7 +24,7 @@ bool takt_tangents_fit(const takt_net_node *n);
 TAKT_MUST_USE takt_status takt_tangents_init(takt_region *r, size_t id, takt_tangents *t);
 /* Lines for the bounds that the node's source has now. */
 void takt_tangents_fill(takt_region *r, size_t id);
-/* Choices of `rows` rows as the usual lines have them. */
+/* Initialises the choices of `rows` rows from the usual lines. */
 void takt_tangents_begin(takt_region *r, size_t id, size_t rows);
 /* Takes rows from the node to its source, `to`, and adds to their constants. */
 void takt_tangents_back(takt_region *r, size_t id, size_t rows, double *to);

@@ -38,13 +38,13 @@ double takt_terms_least(const double *row, const double *lo, const double *hi, d
 double takt_terms_span(const double *w, const double *lo, const double *hi, size_t count,
                        double *least, double *most);
 
-/* Lines of the elements that a row passes, and what each costs. */
+/* Lines of the elements that a row passes, and the loss at each. */
 typedef struct takt_terms_lines {
     const double *below, *above, *below_at, *above_at, *error;
 } takt_terms_lines;
 
-/* As takt_terms_sides for the offsets, and to[i] = row[i] times the slope, added to what is there
- * if `adds`. */
+/* As takt_terms_sides for the offsets, and to[i] = row[i] times the slope, accumulated if
+ * `adds`. */
 double takt_terms_lines_of(const double *row, const takt_terms_lines *l, double *to, size_t count,
                            bool adds);
 

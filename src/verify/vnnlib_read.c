@@ -82,7 +82,7 @@ static void scale(reader *r, size_t from, size_t to, double factor)
         r->tree.terms[i].factor *= factor;
 }
 
-/* a * b: one of them has no variable. Terms of both follow one another. */
+/* a * b, one of which has no variable. The terms of both are consecutive. */
 static takt_status multiply(reader *r, sum *a, size_t middle, const sum *b)
 {
     const size_t end = r->tree.term_count;

@@ -13,7 +13,7 @@ typedef struct takt_field {
     takt_tensor tensor; /* dim[0]: samples */
 } takt_field;
 
-/* The result of a reader. A text has overlapping samples, so its field is not a tensor of them:
+/* The result of a reader. Samples of a text overlap, so its field is not a tensor of samples:
  * sample i begins at element i * stride. */
 typedef struct takt_data_set {
     takt_ctx *ctx;

@@ -21,7 +21,7 @@ typedef struct gathering {
     const takt_data_file *file; /* for messages */
     const entry **at;
     size_t count, room;
-    const char *folder, *label; /* of what is being listed; label NULL: of classes */
+    const char *folder, *label; /* of the current list; label NULL: of classes */
     takt_status status;
 } gathering;
 

@@ -49,7 +49,7 @@ static takt_id places(takt_graph *g, takt_id labels, takt_id is_there, double bl
     return takt_concat(g, in, 2, 1);
 }
 
-/* 0 where a path may come from two places before, else NEVER. */
+/* 0 where a path may come from two positions before, else NEVER. */
 static takt_id shortcuts(takt_graph *g, takt_id at, double blank)
 {
     const takt_id value = takt_cast(g, at, TAKT_F32);
