@@ -16,7 +16,7 @@ typedef struct takt_bench_op {
     double time_us, share, flops, bytes, percent;
 } takt_bench_op;
 
-/* How the work came, and what it cost besides time. */
+/* The scenario, and costs other than time. */
 typedef struct takt_bench_usage {
     takt_scenario_kind scenario;
     size_t streams, unanswered;
@@ -64,7 +64,7 @@ struct takt_bench {
     bool has_ceilings, latency, throughput, memory_usage, energy;
     int usable;     /* processors that the measuring process might use; 0: unknown */
     bool is_debug;  /* an unoptimised or instrumented build measured this */
-    bool is_loaded; /* read from a file: the machine is not this one */
+    bool is_loaded; /* read from a file: it may be another machine */
     bool is_cut;    /* the file, or the program that measures, says that it is incomplete */
     takt_ceilings ceilings;
     takt_bench_row *rows;
@@ -72,7 +72,7 @@ struct takt_bench {
     size_t expected;                  /* requested cases; 0: unknown */
     takt_ticks ticks;                 /* when it was begun */
     takt_other_load others;           /* since then */
-    uint64_t rss_before, peak_before; /* resident bytes then, and at most until then */
+    uint64_t rss_before, peak_before; /* resident bytes at that point, and their peak up to it */
 };
 
 /* A new row at the end, zeroed. */
@@ -109,7 +109,7 @@ char takt_noise_grade(double noise_pct, const takt_other_load *others);
 /* The steps that make 80 % of the time, a line or two each. */
 void takt_bottlenecks_text(const takt_bench *b, const takt_bench_row *r, bool with_remedies,
                            takt_text *text);
-/* Hands a text over and frees it. */
+/* Passes a text on and frees it. */
 TAKT_MUST_USE takt_status takt_bench_deliver(takt_ctx *ctx, takt_text *text, takt_sink_fn *sink,
                                              void *user);
 

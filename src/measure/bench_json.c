@@ -1,5 +1,4 @@
-/* bench_json.c - results as JSON: the keys that the seeds have, and everything else next to
- * them. */
+/* bench_json.c - results as JSON: the keys of the guides' format, and all others. */
 #include <math.h>
 #include <stdio.h>
 #include <takt/version.h>

@@ -33,7 +33,7 @@ static takt_status refuse(takt_ctx *ctx, const char *path, const char *why)
     return takt_fail_hint(ctx, "write one with `takt benchmark run MODEL -o result.json`");
 }
 
-/* The JSON inside our HTML; other bytes are left as they are. */
+/* The JSON inside our HTML; other bytes are unchanged. */
 static void find_json(const char **bytes, size_t *length)
 {
     static const char mark[] = "id=\"takt-result\">";

@@ -1,7 +1,7 @@
 /* canvas.c - smooth lines, discs and letters.
  *
- * Everything is a stroke with round ends. Its coverage is kept apart until it is whole, the larger
- * of two parts wins, and only then it is mixed with what lies beneath: joints do not show.
+ * Everything is a stroke with round ends. Its coverage is collected separately, keeping the larger
+ * value where parts overlap, and only then blended with the picture, so joints are invisible.
  */
 #include "measure/canvas.h"
 

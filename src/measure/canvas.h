@@ -17,7 +17,7 @@ typedef struct takt_canvas {
     double scale;
     uint8_t *pixels;              /* three bytes each */
     uint8_t *cover;               /* how much of each pixel the stroke being drawn covers */
-    int left, top, right, bottom; /* what it has touched, in pixels */
+    int left, top, right, bottom; /* the area it has touched, in pixels */
 } takt_canvas;
 
 /* White, `width` x `height` units. */

@@ -46,7 +46,7 @@ static void put_symbol(bits *b, uint32_t symbol)
         put_code(b, 0xC0 + symbol - 280, 8);
 }
 
-/* A symbol stands for a group of lengths; extra bits say which one. */
+/* A symbol is a range of lengths; extra bits select one. */
 static void put_length(bits *b, uint32_t length)
 {
     uint32_t base = LEAST, symbol = 257;

@@ -9,7 +9,7 @@
 #include "os/cpu.h"
 #include "os/pool.h"
 
-/* What the loads run on: a pool of `threads`, or NULL for only the calling thread. */
+/* Where the loads run: on a pool of `threads`, or NULL for the calling thread alone. */
 typedef struct takt_probe {
     takt_ctx *ctx;
     takt_pool *pool;

@@ -40,7 +40,8 @@ void takt_compare_sentence(const takt_compare_report *r,
                           c->processes + c->more_blocks);
         break;
     default:
-        if (c->ratio > 1.9995 || c->ratio < 0.50005) /* what is written as 2 times, or half */
+        if (c->ratio > 1.9995 || c->ratio < 0.50005) /* ratios that are written as 2 times, or
+                                                      * half */
             takt_text_add(r->text, " is %.3g times as %s as ",
                           c->ratio > 1 ? c->ratio : 1 / c->ratio, c->ratio > 1 ? "slow" : "fast");
         else

@@ -1,5 +1,5 @@
-/* machine.c - the machine as text and JSON: what it has, how much of it we may use, and what it
- * reaches. */
+/* machine.c - the machine as text and JSON: its resources, the part this process may use, and
+ * measured rates. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

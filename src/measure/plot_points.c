@@ -48,7 +48,7 @@ static void draw_roof(const drawing *d)
 {
     const takt_plot *p = d->p;
     const takt_axis *x = &d->x, *y = &d->y;
-    double left = x->high; /* where the first slope meets the roof */
+    double left = x->high; /* where the first slope reaches the roof */
     takt_text_add(d->text, "<text x=\"%d\" y=\"18\" text-anchor=\"end\">from above: %.3g GFLOP/s",
                   WIDTH - RIGHT, p->roof);
     for (int i = 0; i < TAKT_LEVELS; i++)
@@ -71,7 +71,7 @@ static void draw_roof(const drawing *d)
          takt_axis_place(y, p->roof));
 }
 
-/* The colour of a point, from that of the one before it. */
+/* The colour of a point, relative to the previous one. */
 static int next_colour(const takt_plot *p, size_t i, int colour)
 {
     return i > 0 && p->points[i].series != p->points[i - 1].series ? (colour + 1) % COLOURS
@@ -162,7 +162,7 @@ static void draw_steps(const drawing *d)
     }
 }
 
-/* A label next to its dot, moved down or up to avoid the labels before it. */
+/* A label next to its dot, moved down or up to avoid earlier labels. */
 typedef struct label {
     double left, right, y;
     double dot_x, dot_y;

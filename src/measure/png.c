@@ -123,7 +123,7 @@ static void draw_steps(picture *f, const takt_plot *p)
 
 /* ---- dots ---- */
 
-/* The point before in the same series, or the point itself. */
+/* The previous point of the same series, or the point itself. */
 static const takt_plot_point *before(const takt_plot *p, size_t i)
 {
     for (size_t k = i; k > 0; k--)

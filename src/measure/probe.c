@@ -8,7 +8,7 @@
 #include "measure/ceilings.h"
 #include "stats/stats.h"
 
-enum { TRIES = 12, GLANCES = 3 };   /* GLANCES: of a loop that may not be the best one */
+enum { TRIES = 12, GLANCES = 3 };   /* GLANCES: for a loop that may not be the best one */
 static const double slice = 1.2e-3; /* seconds of one try */
 
 typedef struct load {
@@ -128,7 +128,7 @@ static void place_arrays(const takt_probe *p, load *l, size_t arrays, size_t shi
     l->stride = arrays * step;
 }
 
-/* The best of all variants, by a few tries, remains in the load. */
+/* The best variant, by a few tries, remains in the load. */
 static void choose_form(const takt_probe *p, load *l, size_t arrays)
 {
     static const int streams[] = {1, 4, 6};

@@ -95,8 +95,8 @@ double takt_roof_weights(const takt_plan *plan, const takt_step *step)
     return count_bytes(plan, step).weights;
 }
 
-/* Weights stream in from `far`; the rest is read and written near by: as much as is written counts
- * as a copy, the remainder as reads. */
+/* Weights stream in from `far`; the rest is in near caches: bytes read and written in equal amounts
+ * count as a copy, the remainder as reads. */
 static void fill_memory(takt_roof *roof, const traffic *t, const takt_ceilings *c, int far,
                         int near)
 {
@@ -159,7 +159,8 @@ takt_device_peaks takt_device_peaks_of(const takt_device_rate *rates, size_t cou
     return d;
 }
 
-/* Constants come from where all of the plan's memory fits, the rest from where the step's does. */
+/* Constants come from the level that holds the whole plan's memory, the rest from the level that
+ * holds the step's. */
 static void fill_device_memory(const takt_plan *plan, const takt_step *s, const traffic *t,
                                const takt_device_peaks *d, takt_roof *roof)
 {

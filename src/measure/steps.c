@@ -36,7 +36,7 @@ static cut look(const double *values, size_t count, size_t at)
     cut c = {median_of(from, left), median_of(values + at, right), 0};
     c.gain = distances(from, left + right, median_of(from, left + right)) -
              distances(from, left, c.before) - distances(values + at, right, c.after);
-    /* A slow drift has levels too, but no edge between them. */
+    /* A slow drift has different levels too, but no edge between them. */
     const double edge = fabs(values[at] + values[at + 1] - values[at - 1] - values[at - 2]) / NEAR;
     if (edge < 0.6 * fabs(c.after - c.before))
         c.gain = 0;
@@ -69,7 +69,7 @@ static void put_in_order(size_t *steps, size_t count)
 }
 
 /* Whether the cut after the first two values belongs after the first: the second is like those that
- * follow. A cut there could not be tested, since one value says nothing about its noise. */
+ * follow. A cut there could not be tested, since a single value does not show its noise. */
 static bool is_first(const double *values, size_t count)
 {
     const size_t right = count - NEAR < WINDOW ? count - NEAR : WINDOW;

@@ -30,7 +30,7 @@ typedef struct takt_trend_view {
     size_t steps[TAKT_TREND_STEPS], step_count;
     double levels[TAKT_TREND_STEPS + 1]; /* medians before, between and after them */
     char which[64];                      /* the case */
-    const takt_run_config *config;       /* of the first result that has one; NULL: none does */
+    const takt_run_config *config;       /* of the first result that has one; NULL: none has */
 } takt_trend_view;
 
 /* The relative change of the level at a step. */

@@ -164,7 +164,7 @@ static bool fill(takt_server *s, takt_conn *c)
     if (error != 0)
         return takt_net_is_again(error);
     if (done == 0)
-        return false; /* the peer has closed; nobody would read the response */
+        return false; /* the peer has closed the connection: no response is needed */
     if (c->have == 0)
         c->since_ns = takt_serve_now(s);
     c->have += done;

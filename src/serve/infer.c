@@ -130,7 +130,7 @@ static bool store(takt_tensor_view *view, size_t at, const takt_json *v)
     }
 }
 
-/* Numbers in order, whatever lists they are nested in. */
+/* Numbers in order, regardless of how lists are nested. */
 static bool store_all(takt_tensor_view *view, const takt_json *data, size_t want)
 {
     size_t at = 0;

@@ -45,8 +45,8 @@ bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job)
     return false;
 }
 
-/* Texts that go on together send a piece each. Waking the other thread for each of them would take
- * a processor from the model as often. */
+/* Texts that are generated together send one piece each. Waking the other thread for each piece
+ * would take a processor away from the model every time. */
 void takt_serve_tell(takt_server *s)
 {
     if (s->has_news)

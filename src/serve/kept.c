@@ -35,9 +35,9 @@ static takt_status check_place(const takt_server *s, const char *path)
     return error == 0 ? TAKT_OK : takt_fail_file(s->ctx, TAKT_E_FILE_WRITE, path, "write", error);
 }
 
-/* A damaged file costs its text, not the server: it is told, and replaced when the server ends.
- * That of another model, or one that was never a prompt cache, stops it: its owner may want to
- * keep it. */
+/* A damaged file loses its text but does not stop the server: it is reported, and replaced when the
+ * server ends. A file of another model, or one that is not a prompt cache, stops the server: its
+ * owner may want to keep it. */
 static takt_status read_text(takt_server *s, takt_slot *slot, const char *path)
 {
     const takt_status status = takt_generator_load(slot->g, path);

@@ -17,7 +17,7 @@ static size_t has_of(const takt_slot *slot, const takt_job *job)
     return takt_generator_common(slot->g, job->ids, most_of(job));
 }
 
-/* The slot that has read most of the prompt, free or not. */
+/* The slot that has read most of the prompt, whether free or not. */
 static takt_slot *best_slot(takt_server *s, const takt_job *job, size_t *count)
 {
     takt_slot *best = NULL;
@@ -95,7 +95,8 @@ static bool is_led(const takt_server *s, const takt_slot *slot)
     return false;
 }
 
-/* Takes over what another slot has read of the prompt; `*count`: tokens that this one then has. */
+/* Takes over the part of the prompt that another slot has read; `*count`: tokens that this one then
+ * has. */
 static takt_status adopt(takt_server *s, takt_slot *slot, size_t *count)
 {
     const takt_job *job = slot->job;

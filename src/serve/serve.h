@@ -73,7 +73,7 @@ typedef struct takt_job {
     takt_token_bias bias[TAKT_SERVE_BIASES];
     takt_grammar *grammar;
     const takt_json *tools; /* of the body, checked; NULL: there are none */
-    takt_call_format calls; /* how the answer may call them */
+    takt_call_format calls; /* how the response may call them */
     bool hides_tools;       /* tool_choice is none: the template sees none */
     size_t model;           /* INFER */
     uint64_t number;
@@ -91,7 +91,8 @@ typedef struct takt_job {
 
 typedef struct takt_slot {
     takt_generator *g;
-    takt_generator *draft; /* guesses for it, maybe for others as well; NULL: there is none */
+    takt_generator *draft; /* proposes tokens for it, perhaps also for others; NULL: there is
+                            * none */
     takt_job *job;         /* NULL: free */
     int choice;
     takt_writing w;
@@ -141,22 +142,22 @@ typedef struct takt_served {
 
 struct takt_server {
     takt_ctx *ctx;
-    takt_ctx shadow; /* of the thread with the connections: errors of its own */
+    takt_ctx shadow; /* of the thread that handles connections, with its own errors */
     takt_server_options options;
     char name[128]; /* of the language model or the encoder */
     takt_chat *chat;
-    takt_call_format call_format;    /* the format that its template asks for */
+    takt_call_format call_format;    /* the format that its template uses */
     const takt_tokenizer *tokenizer; /* NULL: no language model */
     takt_embedder *embedder;
     takt_served models[TAKT_SERVE_MODELS];
     size_t model_count;
     takt_slot *slots;
     takt_generator **texts;         /* of the slots */
-    int32_t *ids;                   /* what they read next, or -1 */
+    int32_t *ids;                   /* the token each reads next, or -1 */
     takt_together_part *parts;      /* of their prompts */
-    size_t slot_count, draft_count; /* draft_count: the first slots have a draft of their own */
+    size_t slot_count, draft_count; /* draft_count: the first slots have their own draft */
     uint64_t slot_uses;
-    takt_together together; /* texts NULL: they go on one by one */
+    takt_together together; /* texts NULL: they continue one by one */
     uint64_t weight_bytes, cache_bytes, arena_bytes;
     takt_kv *kv; /* of the first slot; NULL: every slot has a cache of its own */
     /* connections */
@@ -165,9 +166,9 @@ struct takt_server {
     takt_net_watch *watch;
     size_t conn_count;
     uint64_t job_numbers;
-    uint64_t accept_ns; /* no connection is accepted before */
+    uint64_t accept_ns; /* no connection is accepted before that */
     _Atomic bool is_stopping;
-    /* the queue and what both threads count, under the lock */
+    /* the queue and shared counters, protected by the lock */
     takt_lock lock;
     takt_job *first, *last;
     size_t queued, running; /* running: taken from the queue and not done */
@@ -195,7 +196,7 @@ void takt_json_spans(takt_json_writer *w, takt_span text); /* a string of any by
 
 /* Answers a complete request into `c->out`, or creates `c->job`. */
 void takt_serve_route(takt_server *s, takt_conn *c);
-/* Whether the request may come in; else the reply is written. */
+/* Whether the request is admitted; otherwise the reply is written. */
 bool takt_serve_allowed(takt_server *s, takt_conn *c);
 /* A job from a body; NULL: the reply is written. */
 takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, takt_span body);
@@ -215,7 +216,7 @@ TAKT_MUST_USE takt_status takt_serve_loop(takt_server *s);
 void takt_serve_engine(void *server);
 /* Takes jobs into free slots and makes one step of each; false: there was nothing to do. */
 bool takt_serve_texts(takt_server *s);
-/* A free slot for a job, and what it or another one has read of the prompt (prefix.c). */
+/* A free slot for a job, and the part of the prompt that it or another slot has read (prefix.c). */
 takt_slot *takt_serve_slot(takt_server *s, const takt_job *job);
 TAKT_MUST_USE takt_status takt_serve_begin_prompt(takt_server *s, takt_slot *slot);
 
@@ -243,12 +244,12 @@ TAKT_MUST_USE takt_status takt_serve_write_kept(takt_server *s);
 void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate_options *options);
 /* Texts whose next token was guessed have read it; returns how many others still have to. */
 size_t takt_serve_accept(takt_server *s);
-/* While texts are written, one run reads prompts, that of the slot which came first and others
- * that it can take along: the time between two tokens is that of one part of a prompt at most.
- * NULL: all prompts may be read. */
+/* While texts are generated, one run reads prompts: that of the slot which came first, and others
+ * that can join it. So the time between two tokens is at most that of one part of a prompt. NULL:
+ * all prompts may be read. */
 const takt_slot *takt_serve_reader(const takt_server *s);
-/* Before a part of a prompt is read: takes over what another slot has read meanwhile. `*waits`:
- * another slot is about to read the same. */
+/* Before a part of a prompt is read: takes over the tokens that another slot has read meanwhile.
+ * `*waits`: another slot is about to read the same. */
 TAKT_MUST_USE takt_status takt_serve_waits(takt_server *s, takt_slot *slot, bool *waits);
 /* A piece of choice `index`; without one, its end. index < 0: the usage. */
 void takt_serve_piece(takt_job *job, int index, const takt_span *piece);
@@ -259,7 +260,7 @@ const takt_json *takt_serve_tool(const takt_job *job, takt_span name);
 /* Calls of tools in a text that is complete (calls.c). */
 TAKT_MUST_USE takt_status takt_serve_find_calls(takt_job *job, int index);
 void takt_serve_put_calls(takt_json_writer *w, const takt_job *job, int index);
-/* Sends what of a stream with tools is not a call, as far as that is known; `is_all`: it is
+/* Sends the part of a stream with tools that is certainly not a call; `is_all`: the text is
  * complete.
  */
 void takt_serve_show(takt_job *job, int index, bool is_all);
@@ -280,7 +281,7 @@ bool takt_serve_is_left(takt_server *s, const takt_job *job);
 void takt_serve_tell(takt_server *s);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);
-/* Adds to what is sent by the next takt_serve_tell. */
+/* Adds to the output of the next takt_serve_tell. */
 void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length);
 void takt_serve_measure(takt_histogram *h, double seconds);
 uint64_t takt_serve_now(const takt_server *s);

@@ -122,7 +122,7 @@ takt_generator_options takt_serve_writer(const takt_server *s)
     return how;
 }
 
-/* Such a model generates text or embeddings; trying tells which. */
+/* Such a model generates text or embeddings; which one is found by trying. */
 static takt_status open_model(takt_server *s, const char *path)
 {
     takt_generator *g;

@@ -175,7 +175,7 @@ static takt_status go_on(takt_server *s, takt_slot *slot, const takt_slot *reade
     return waits ? TAKT_OK : takt_writing_half(&slot->w, &s->ids[i]);
 }
 
-/* The slot's next step: what it reads of its prompt, or the next token to read, if any. */
+/* The slot's next step: the part of its prompt, or the next token to read, if any. */
 static void step(takt_server *s, takt_slot *slot, const takt_slot *reader)
 {
     takt_job *job = slot->job;

@@ -111,7 +111,7 @@ static void after(void *user, size_t step)
     takt_lock_give(&r->lock);
 }
 
-/* What the run copied between the caller's strided buffers and its own. */
+/* Bytes that the run copied between the caller's strided buffers and its own. */
 static void record_copies(void *user, takt_session *s, uint64_t start_ns, takt_status status)
 {
     takt_recorder *r = user;

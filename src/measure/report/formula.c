@@ -52,8 +52,8 @@ static size_t take(takt_piece *to, const int64_t *v, size_t count, int64_t n)
     return best;
 }
 
-/* A polynomial that is at least as large as all values: as steep as they are from end to end and as
- * curved as they are in the middle. */
+/* A polynomial that bounds all values from above: with their slope from end to end and their
+ * curvature in the middle. */
 static void bound(takt_formula *f, const int64_t *v, size_t count, int64_t low, int64_t step)
 {
     takt_piece *p = &f->at[0];

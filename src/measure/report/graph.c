@@ -1,6 +1,6 @@
-/* graph.c - the steps of a plan and what flows between them, as an SVG picture.
+/* graph.c - the steps of a plan and the data flow between them, as an SVG picture.
  *
- * Inputs are at the top, outputs at the bottom. A box is a step: what it computes, and the type of
+ * Inputs are at the top, outputs at the bottom. A box is a step, with its operation and the type of
  * its result; its kernel, work and bytes appear on hover.
  */
 #include <takt/plan.h>
@@ -118,7 +118,7 @@ static bool writes(picture *p, uint32_t at, const takt_view *v)
     return true;
 }
 
-/* Edges from everything whose bytes are still there. */
+/* Edges from every value whose bytes still exist. */
 static bool reads(picture *p, uint32_t at, uint32_t buffer, size_t first, size_t end)
 {
     for (const writer *w = p->writers[buffer]; w != NULL; w = w->before) {

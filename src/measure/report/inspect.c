@@ -1,4 +1,4 @@
-/* inspect.c - what a model consists of, without running it. */
+/* inspect.c - the contents of a model, without running it. */
 #include <string.h>
 
 #include "ir/leaves.h"

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 
 enum { SORTINGS = 8, MOVES = 9 };
-/* More bends than this cost more than they clear up: long edges are straight then. */
+/* With more bends than this the picture gets less clear: long edges are straight then. */
 enum { MOST_BENDS = 50000 };
 #define BEND_WIDTH 12.0
 
@@ -86,7 +86,7 @@ static double apart(const rows *r, const item *a, const item *b)
 
 /* Neighbours in a row that touch move as one, to the mean of their wanted positions. */
 struct cluster {
-    double sum, weight; /* of the place that its first item should have */
+    double sum, weight; /* of the position that its first item should have */
     size_t end;
 };
 

@@ -6,7 +6,7 @@
 
 #include "measure/report/report.h"
 
-/* Names come from files: parts that are nested more deeply keep their dots. */
+/* Names come from files: parts beyond this depth keep their dots. */
 enum { MOST_DEPTH = 8, INDENT = 2 };
 
 typedef struct branch {
@@ -27,7 +27,7 @@ static void row(takt_table *t, const takt_layers *l, int depth, const char *name
 }
 
 /* The end of the layers from `first` on whose names continue with the same part of `*length` bytes.
- * The caller's own name ends before that: its layer may be among the others. */
+ * The name of the calling layer ends before that part; it may be among them. */
 static size_t run_of(const takt_layers *l, const branch *b, size_t first, size_t *length)
 {
     const char *name = l->at[first].name + b->said;
@@ -42,8 +42,8 @@ static size_t run_of(const takt_layers *l, const branch *b, size_t first, size_t
     return b->end;
 }
 
-/* All layers of a run as one. Its result is the last one computed; its type is that of the layer
- * that called the others, if it is there. */
+/* All layers of a run as one. Its result is the last one computed; its type is that of the calling
+ * layer, if it is among them. */
 static takt_layer sum_of(const takt_layers *l, size_t first, size_t end, size_t whole)
 {
     takt_layer sum = l->at[first];

@@ -1,4 +1,4 @@
-/* ranges.c - for a plan with ranges: what is reserved, and what some sizes inside them touch. */
+/* ranges.c - for a plan with ranges: the memory reserved, and the memory used at some sizes. */
 #include <takt/plan.h>
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void write_row(takt_report *r, takt_table *t, const takt_plan *plan, cons
     takt_table_cell(t, "%zu", plan->step_count);
 }
 
-/* One name goes through its range, the others are at their top. */
+/* One name takes all values of its range; the others are at their maximum. */
 static takt_status write_name(takt_report *r, takt_table *t, takt_plan *top, size_t name,
                               int64_t *sizes)
 {

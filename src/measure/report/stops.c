@@ -19,7 +19,7 @@ void takt_report_stops(takt_report *r, const takt_plan *plan)
         const takt_step *s = &plan->steps[i];
         if (s->space != TAKT_HOST) /* spaces.c reports those */
             continue;
-        /* A step that writes over state early is not interrupted between its tasks, either. */
+        /* A step that overwrites state early is not interrupted between its tasks either. */
         const double us = step_us(plan, s) / (double)(s->undo == NULL ? s->task_count : 1);
         if (s->is_commit) {
             first = commits++ == 0 ? i : first;

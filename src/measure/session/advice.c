@@ -183,7 +183,7 @@ static void explain(const takt_profile *p, const takt_profile_row *row, takt_fin
     }
 }
 
-/* What a step does, without its name. */
+/* A step's description, without its name. */
 static const char *work_of(const takt_profile_row *row)
 {
     return row->step->does != NULL ? row->step->does : row->step->name;

@@ -180,7 +180,7 @@ typedef struct case_work {
     meter meter;
 } case_work;
 
-/* Statistics of the times: of all of them, or of those measured so far. */
+/* Statistics of all times, or of those measured so far. */
 static takt_status digest(case_work *w)
 {
     takt_bench *b = w->bench;

@@ -53,7 +53,7 @@ static void print_row(takt_table *t, const takt_bench_row *r, bool with_precisio
         takt_table_cell(t, "%s", precision_of(r));
 }
 
-/* Prints --type memory: what a run holds, requests and moves. */
+/* Prints --type memory: the bytes that a run holds, allocates and moves. */
 static void print_memory(const takt_bench *b, takt_text *text)
 {
     char a[TAKT_FIGURE_TEXT], c[TAKT_FIGURE_TEXT], d[TAKT_FIGURE_TEXT];
@@ -136,7 +136,7 @@ static void print_suggestion(const takt_bench *b, takt_text *text)
                   (long long)s.formula, takt_figure_bytes((uint64_t)s.sample_bytes, a));
 }
 
-/* Before the figures, which are read otherwise then. */
+/* Printed before the figures, since it changes how to read them. */
 static void print_incomplete(const takt_bench *b, takt_text *text)
 {
     if (b->count < b->expected)

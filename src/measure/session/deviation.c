@@ -90,7 +90,7 @@ takt_status takt_measure_deviation(const takt_model *m, const takt_plan_options 
     takt_session *session = NULL, *exact_session = NULL;
     *deviation = (takt_deviation){0};
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
-    o.donate = NULL; /* the other session reads the same inputs */
+    o.donate = NULL; /* both sessions read the same inputs */
     takt_plan_options exact = o;
     exact.precision = exact.numerics = NULL;
     exact.require = NULL;

@@ -132,8 +132,8 @@ static void check_load(check_list *c, const takt_cpu_facts *f)
                                 : NULL);
 }
 
-/* A process that computes all the time is a disturbance, however little time it gets. It may belong
- * to another user, so stopping it is never proposed. */
+/* A process that is always runnable disturbs measurements, however little time it gets. It may
+ * belong to another user, so stopping it is never proposed. */
 static void check_processes(check_list *c, const takt_busy *busiest, size_t count)
 {
     char value[96];

@@ -83,7 +83,7 @@ static void escaped(takt_text *text, takt_span from, size_t most)
         takt_text_add(text, "..");
 }
 
-/* For a step, what it does: the frames below say where. */
+/* For a step, its description: the frames below show where it is. */
 static takt_span label_of(const frame *f)
 {
     const char *does = f->row != NULL ? f->row->step->does : NULL;

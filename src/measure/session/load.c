@@ -17,7 +17,7 @@
 #include <takt/load.h>
 
 enum { MOST_STREAMS = 256, MOST_QUERIES = 1000000, TWENTIETHS = 20 };
-static const uint64_t near_ns = 120000; /* sleep may end this much too late: spin for the rest */
+static const uint64_t near_ns = 120000; /* sleep may overshoot by this much: spin for the rest */
 
 typedef struct load_work {
     takt_session *const *sessions;
@@ -89,7 +89,7 @@ static void answer(load_stream *s)
         if (w->o->scenario == TAKT_SERVER)
             wait_until(w, w->due[query]);
         else
-            w->due[query] = since_start(w); /* there is always more to do */
+            w->due[query] = since_start(w); /* there is always another query */
         w->begun[query] = since_start(w);
         if (!run_one(w, s->index))
             break;

@@ -1,4 +1,4 @@
-/* page.c - a profile as one page: steps, roofline, memory over the steps, what to do. */
+/* page.c - a profile as one page: steps, roofline, memory over the steps, suggestions. */
 #include <math.h>
 #include <stdio.h>
 

@@ -90,7 +90,7 @@ takt_status takt_sessions_peak(takt_session *const *sessions, size_t count,
     double low = 0, high = 0.95 * offline.qps;
     takt_load_free(ctx, &offline);
     s.o.scenario = TAKT_SERVER;
-    double rate = high; /* first whether there is anything to look for */
+    double rate = high; /* first checks whether any rate can meet it */
     for (int i = 0; i < TRIES && status == TAKT_OK && high > 0; i++) {
         bool met;
         status = try_rate(&s, rate, &met);

@@ -269,7 +269,7 @@ static void add_input(takt_text *text, const takt_desc *d)
     takt_text_add(text, "]");
 }
 
-/* The heading of the page; the session may be gone by then. */
+/* The heading of the page; the session may no longer exist by then. */
 static takt_status keep_names(takt_profile *p, const takt_session *s, const takt_profile_options *o)
 {
     takt_text text;
