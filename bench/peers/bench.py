@@ -1,4 +1,5 @@
-"""bench.py - one row: who takes part, whose answers agree, rounds in blocks, and what they say."""
+"""bench.py - measures one row: which engines take part, whether their answers agree, and rounds in
+blocks."""
 import math
 import os
 import time
@@ -13,7 +14,7 @@ from scaling import Scaling
 
 NARROW = ("fast", "f16", "f16-exact")  # rows that are held against f32, Takt's own answer too
 WIDE, SURE = math.log(1.05), 1.5  # intervals that are worth more rounds: see Taken.certainty
-SLOW = 3  # a peer that takes this many times as long as the best one leaves after the trial
+SLOW = 3  # a peer slower than the best one by this factor is dropped after the trial
 
 
 class Mode:
@@ -28,7 +29,7 @@ class Mode:
 
 
 class Taken:
-    """What was measured of a row with a number of threads, and what it was found to mean."""
+    """The measurements of one row at one thread count, and the verdict."""
 
     def __init__(self, row, threads):
         self.row, self.threads, self.passes = row, threads, 0
@@ -44,8 +45,8 @@ class Taken:
             block.rounds.pop(name, None)
 
     def certainty(self):
-        """How far the ratio is from 1, in widths of its interval, either way; None where more
-        rounds would tell nothing new."""
+        """Distance of the ratio from 1 in widths of its interval, either way; None where more
+        rounds would not help."""
         low, high = self.out.get("ratio_interval") or (1, 1)
         width = math.log(high / low)
         far = abs(math.log(self.out["ratio"] or 1))
@@ -91,8 +92,8 @@ class Bench:
         return process, answer
 
     def field(self, taken):
-        """Who takes part: {name: process}; notes who not and why, and how far answers are from
-        Takt's in f32; for a row of 16 bits Takt's own too."""
+        """The engines that take part, {name: process}; notes which do not and why, and how far
+        answers are from Takt's in f32, and for a row of 16 bits from Takt's own."""
         row, threads, errors, reasons = taken.row, taken.threads, taken.errors, taken.reasons
         if row.numerics in NARROW:
             say(row, "exact")
@@ -155,7 +156,7 @@ class Bench:
                 if name == "takt" or level[name] <= SLOW * best}
 
     def rounds(self, taken, left):
-        """Blocks of one pass; in a second one who left stays away."""
+        """Runs the blocks of one pass; an engine that dropped out stays out in the second."""
         self.gate.begin(taken.threads)
         start = time.monotonic()
         for number in range(self.mode.blocks):
@@ -174,7 +175,7 @@ class Bench:
         taken.passes += 1
 
     def measure(self, taken):
-        """One row of the table, or more of it."""
+        """One row of the table, or part of it."""
         if taken.passes == 0:
             there = self.field(taken)
         else:
@@ -185,7 +186,8 @@ class Bench:
         return self.judged(taken)
 
     def judged(self, taken):
-        """What the blocks say that count by the best probe known now; times in microseconds."""
+        """Statistics of the blocks that count, judged by the best probe so far; times in
+        microseconds."""
         known = self.gate.best, taken.passes
         if taken.out and taken.known == known:
             return self.held(taken)
@@ -227,7 +229,7 @@ class Bench:
         return tails.interval(counted["takt"], counted[best])
 
     def held(self, taken):
-        """With it, what the machine allows, by what is known of it now."""
+        """Adds what the machine allows, from the ceilings known so far."""
         out = taken.out
         row = taken.row
         out.update(self.machine.floor(row.graph, row.kind, taken.threads, out["takt"]))
@@ -235,11 +237,11 @@ class Bench:
         return out
 
     def scale(self, row, counts):
-        """Takt with that many threads against itself with one."""
-        def load(is_anew):
+        """Takt with that many threads against Takt with one."""
+        def load(is_new):
             there = {}
             for count in [1, *counts]:
-                there[count] = self.stable.get(self.takt, count, is_anew)
+                there[count] = self.stable.get(self.takt, count, is_new)
                 if there[count].folder != row.folder:
                     there[count].ask(do="load", folder=row.folder, threads=count)
             return there
@@ -248,7 +250,7 @@ class Bench:
     # ---- starting, memory, size ----
 
     def start(self, row):
-        """Each engine's way to the first result of a workload, in a process made for it."""
+        """Time from start to first result for each engine, each in a new process."""
         out = {}
         for engine in [self.takt, *self.peers]:
             times, memory = [], 0
@@ -279,6 +281,6 @@ def difference(truth, answer):
 
 
 def say(row, numerics):
-    """What the engines read in the row's folder."""
+    """The files of the row's folder that the engines read."""
     with open(os.path.join(row.folder, "numerics"), "w", encoding="ascii") as file:
         file.write(numerics + "\n")

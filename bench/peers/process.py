@@ -108,9 +108,9 @@ class Stable:
     def __init__(self, log):
         self.log, self.processes = log, {}
 
-    def get(self, engine, threads, is_anew=False):
+    def get(self, engine, threads, is_new=False):
         process = self.processes.get((engine.name, threads))
-        if process is not None and is_anew:
+        if process is not None and is_new:
             process.close()
         if process is None or not process.is_alive():
             process = Process(engine, threads, self.log)

@@ -11,7 +11,7 @@ memory lies: every round is of new ones, and there are two at least.
 import statistics
 import time
 
-LIMIT = 1.02  # of the time of one thread: what others may cost where they are of no use
+LIMIT = 1.02  # of the time of one thread: slowdown that is accepted where more threads cannot help
 ROUNDS, AGAIN = 2, 2  # of processes of their own; more, where those leave it open
 STRIDE = 37  # from processor to processor, past the neighbours, which may share a core
 
@@ -23,13 +23,13 @@ def counts(threads, processors):
 
 
 def of_row(found, threads, all_threads):
-    """What a row shows of it: its own number of threads, and of the largest also two."""
+    """What a row shows: its own thread count, and for the largest also two."""
     shown = {threads, 2} if threads == max(all_threads) else {threads}
     return {str(count): of for count, of in found.items() if count in shown}
 
 
 def is_open(found):
-    """Whether the limit lies in an interval."""
+    """Whether the limit is inside an interval."""
     return any(low <= LIMIT <= high for low, high in (of["interval"] for of in found.values()))
 
 
@@ -40,8 +40,8 @@ class Scaling:
         self.machine, self.mode, self.clock = machine, mode, clock
 
     def measure(self, load):
-        """{threads: ratio to one, interval, blocks}. load(is_anew) gives {threads: process}, with 1
-        among them, each with the row loaded, new ones if that is said."""
+        """{threads: ratio to one, interval, blocks}. load(is_new) gives {threads: process}, with 1
+        among them, each with the row loaded; new processes if is_new."""
         blocks = self._round(load(False), 0, self.mode.least)
         for _ in range(ROUNDS - 1):
             blocks += self._round(load(True), len(blocks), 1)
@@ -51,7 +51,7 @@ class Scaling:
         return self._found(blocks)
 
     def _round(self, processes, before, least):
-        """The mode's number of blocks, fewer if they are long; `before`: those that there are."""
+        """The mode's number of blocks, fewer if they are long; `before`: the blocks so far."""
         blocks, start, cpus = [], self.clock(), self.machine.cpus()
         try:
             while len(blocks) < self.mode.blocks and \
@@ -78,7 +78,7 @@ class Scaling:
         for count in (c for c in blocks[0] if c != 1):
             many = [block[count] for block in blocks]
             ratios = [m / o for m, o in zip(many, one)]
-            # So few that there is no interval: all that was seen.
+            # Too few for an interval: the range of all blocks.
             interval = self.machine.compare(one, many)["interval"] or [min(ratios), max(ratios)]
             out[count] = {"ratio": statistics.median(ratios), "interval": interval,
                           "blocks": len(blocks)}

@@ -60,9 +60,9 @@ def measured(took):
     processes = {threads: Takt(machine, told, threads, of) for threads, of in took.items()}
     loads = []
 
-    def load(is_anew):
+    def load(is_new):
         assert all(p.is_free for p in processes.values()) or not loads, "workers would be held"
-        loads.append(is_anew)
+        loads.append(is_new)
         return processes
     clock = lambda: machine.time  # noqa: E731
     found = scaling.Scaling(machine, Mode, clock).measure(load)
@@ -71,7 +71,7 @@ def measured(took):
     return found, told
 
 
-# a processor at half its rate changes nothing, since a block has all its rounds on one
+# a processor at half its rate changes nothing, since all rounds of a block run on the same one
 found, told = measured({1: lambda run: 10.0, 2: lambda run: 6.0, 4: lambda run: 10.0})
 assert found[2] == {"ratio": 0.6, "interval": [0.6, 0.6], "blocks": 10}, found
 assert found[4] == {"ratio": 1.0, "interval": [1.0, 1.0], "blocks": 10}, found
@@ -86,7 +86,7 @@ found, _ = measured({1: lambda run: 10.0, 4: lambda run: 11.0 + 0.1 * (run // 2 
 assert found[4]["blocks"] == scaling.ROUNDS * Mode.blocks, found
 assert found[4]["interval"][0] > scaling.LIMIT, found
 
-# where blocks are too few for an interval, all that was seen is one
+# if there are too few blocks for an interval, it is the range of all blocks
 Machine.compare = lambda self, mine, other: {"interval": None}
 found, _ = measured({1: lambda run: 10.0, 4: lambda run: 5.0 + (run // 2 % 2)})
 assert found[4]["interval"] == [0.5, 0.6], found
