@@ -42,7 +42,7 @@ static bool varint(const char *bytes, size_t length, size_t *at, uint64_t *value
     return false;
 }
 
-/* Fields of a message, as far as they are complete: small numbers, known kinds. */
+/* Fields of a message that are complete: small numbers, known kinds. */
 static bool is_protobuf(const char *bytes, size_t length)
 {
     enum { FIELDS = 16, LARGEST = 100 };

@@ -150,7 +150,7 @@ static bool is_precision(const char *word)
     return strcmp(word, "f32") == 0 || strcmp(word, "f16") == 0 || strcmp(word, "bf16") == 0;
 }
 
-/* "f32,bf16": one after the other. A single word is left to the plan. */
+/* "f32,bf16": measured in order. A single word is left to the plan. */
 static bool take_precisions(bench_job *j)
 {
     const char *list = tool_text_of(j->t, TAKT_F_PRECISION);

@@ -68,7 +68,7 @@ static bool draw(tool_stream *s, const char *text, size_t requests)
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         is_good = add_length(s, low + (int64_t)((state >> 33) % (uint64_t)(high - low + 1)));
     }
-    s->low = low; /* the plan is for all of them */
+    s->low = low; /* one plan for all of them */
     s->high = high;
     return is_good;
 }
@@ -162,7 +162,7 @@ static int64_t *dims_of(const tool_stream *s, int64_t length, size_t input)
     return s->dims + ((size_t)(length - s->low) * s->inputs + input) * TAKT_MAX_RANK;
 }
 
-/* A separate plan gives the shapes of a length: the measured one must not see them before. */
+/* A separate plan gives the shapes of a length: the measured one must not have seen them. */
 static int find_dims(tool_stream *s, const char *range)
 {
     takt_plan *plan;

@@ -64,7 +64,7 @@ int bench_measure_processes(bench_job *j, uint64_t processes, const volatile sig
     if (!tool_temporary(j->t, path, sizeof path))
         return TAKT_EXIT_FAILED;
     for (uint64_t i = 0; i < processes && code == TAKT_EXIT_OK; i++) {
-        if (truncate(path, 0) != 0) /* what the last one wrote */
+        if (truncate(path, 0) != 0) /* output of the last one */
             code = tool_cannot_write(j->t, path);
         else
             code = *stop != 0 ? TAKT_EXIT_INTERRUPTED : one_process(j, path, stop);

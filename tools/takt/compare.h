@@ -1,4 +1,4 @@
-/* compare.h - one `takt benchmark compare`: what is compared, and how. */
+/* compare.h - one `takt benchmark compare`: its sides and settings. */
 #ifndef TAKT_TOOL_COMPARE_H
 #define TAKT_TOOL_COMPARE_H
 
@@ -31,7 +31,7 @@ typedef struct compare_job {
     compare_side kept[COMPARE_FOUND][2]; /* how they were computed */
     size_t found_count;
     const char *case_name; /* "batch 8, 2 threads", where results hold several; or NULL */
-    bool gathers;          /* one object or page for all of them */
+    bool gathers;          /* one object or page for all comparisons */
 } compare_job;
 
 /* Compares the first with another side. The report is printed or saved; the exit code is the

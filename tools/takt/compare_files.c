@@ -1,4 +1,4 @@
-/* compare_files.c - two result files, and counts of events: of files, or counted here. */
+/* compare_files.c - two result files, and event counts: from files, or counted here. */
 #include <math.h>
 #include <string.h>
 

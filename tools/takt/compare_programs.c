@@ -107,7 +107,7 @@ static int fight(shift *s, size_t other)
         const int code = one_block(s);
         tool_progress_at(&progress, tool_now_ns() - begun);
         if (code == TAKT_EXIT_INTERRUPTED && s->blocks >= LEAST_KEPT)
-            break; /* what was measured until then is compared */
+            break; /* the measurements until then are compared */
         if (code != TAKT_EXIT_OK)
             return code;
     }

@@ -16,7 +16,7 @@ enum { PLACES = 5 };
 
 typedef struct known_set {
     const char *name, *about, *get;
-    const char *places[PLACES]; /* absolute: as they are; others: below the folders */
+    const char *places[PLACES]; /* absolute: unchanged; others: below the folders */
     const char *has;            /* a file that such a folder must have, or NULL */
 } known_set;
 

@@ -15,7 +15,7 @@ typedef struct tool_base {
     uint16_t *row;   /* owned; of one token */
 } tool_base;
 
-/* Whether a file begins like one. */
+/* Whether a file begins with its magic bytes. */
 bool tool_is_base(const char *path);
 /* The exit status; close it in any case. */
 int tool_base_open(const takt_tool *t, const char *path, tool_base *b);
@@ -25,7 +25,7 @@ int tool_base_create(const takt_tool *t, const char *path, const tool_base *like
 /* The next token's log-probabilities. False: the file ends or cannot be written. */
 bool tool_base_read(tool_base *b, float *logs);
 bool tool_base_write(tool_base *b, const float *logs);
-/* False: what was written did not reach the file. */
+/* False: some output did not reach the file. */
 bool tool_base_close(tool_base *b);
 
 /* ---- figures ---- */

@@ -16,8 +16,8 @@ enum { INDENT = 2, GAP = 2, COLUMNS = 16, LEAST_NAME = 12, LEAST_PROSE = 24 };
 static const char line_mark[] = "\xe2\x94\x80", cut_mark[] = "\xe2\x80\xa6";
 
 typedef struct column {
-    size_t first, end; /* characters, as the text has them */
-    size_t width;      /* as it is printed */
+    size_t first, end; /* characters, as in the text */
+    size_t width;      /* as printed */
     bool is_left;      /* every cell begins at the column's edge, and they end differently */
     bool is_prose;
 } column;
@@ -27,7 +27,7 @@ typedef struct table {
     size_t line_count;
     column columns[COLUMNS];
     size_t column_count;
-    size_t indent, gap; /* as they are printed */
+    size_t indent, gap; /* as printed */
     bool is_ascii;
 } table;
 
@@ -183,7 +183,7 @@ static column *widest_of(table *t)
     return found;
 }
 
-/* With blanks as they are, or as few as possible. */
+/* With the original blanks, or as few as possible. */
 static bool shrink(table *t, size_t room, bool is_tight)
 {
     t->indent = is_tight ? 0 : INDENT;

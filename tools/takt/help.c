@@ -39,7 +39,7 @@ static void paragraphs(const char *text)
     summary(text, 0);
 }
 
-/* Bytes up to the next blank that a shell treats as one. */
+/* Bytes up to the next blank that separates words in a shell. */
 static size_t argument_length(const char *text)
 {
     bool is_quoted = false;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Begins as {0}; the text ends with a zero; the caller frees it. */
+/* Initialise with {0}; the text is terminated by a zero; the caller frees it. */
 typedef struct tool_kept {
     char *at;
     size_t length;

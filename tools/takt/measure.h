@@ -70,7 +70,7 @@ void tool_timestamp(char to[32]);
  * wrong, and that is printed. */
 takt_status tool_try_plan(takt_tool *t, const takt_model *m, const char *sizes, int threads,
                           takt_plan **plan);
-/* On this backend instead of that of the flags, unless NULL. */
+/* On this backend instead of the one in the flags, unless NULL. */
 takt_status tool_plan_on(takt_tool *t, const takt_model *m, const char *backend, const char *sizes,
                          int threads, takt_plan **plan);
 /* The exit code for such a status; prints the error unless it is printed already. */

@@ -89,7 +89,7 @@ static bool place(job *j)
     return j->height > 0 && j->width > 0 && j->height <= 1 << 16 && j->width <= 1 << 16;
 }
 
-/* Where the first axis counts images, there is one. */
+/* If the first axis counts images, its size is 1. */
 static bool is_single(const job *j)
 {
     const bool has_batch = j->d->rank == 4 || (j->d->rank == 3 && j->channel_axis < 0);
@@ -158,7 +158,7 @@ static bool resize_to(job *j, int64_t height, int64_t width)
     return true;
 }
 
-/* The whole image in the middle, black around it. */
+/* Fits the whole image in the middle, with black borders. */
 static bool pad(job *j)
 {
     const double across = (double)j->width / (double)j->image.width;

@@ -34,8 +34,8 @@ bool tool_is_media(const char *path);
 bool media_read_options(const takt_tool *t, media_image *how);
 /* Neither mean nor deviation is given. */
 bool media_is_plain(const media_image *how);
-/* The file as input, of the type and, where they are numbers, the sizes that it wants. `*said`:
- * what was done to it, to be freed. The exit code; all is printed. */
+/* Reads the file as the input, with its type and, where they are numbers, its sizes. `*said`: the
+ * preprocessing, to be freed. Returns the exit code; errors are printed. */
 int tool_load_media(const media_file *f, takt_tensor_view *view, char **said);
 /* The samples of a .wav file that goes to the input piece by piece, f32[1, samples], and their
  * rate in Hz. */

@@ -1,4 +1,4 @@
-/* media_options.c - what --image says: imagenet,fit=crop,mean=0.5:0.5:0.5 and so on. */
+/* media_options.c - parses --image: imagenet,fit=crop,mean=0.5:0.5:0.5 and so on. */
 #include <stdlib.h>
 #include <string.h>
 

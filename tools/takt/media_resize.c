@@ -28,7 +28,7 @@ static window *window_of(int64_t from, int64_t to, int64_t at, window *w)
     return w;
 }
 
-/* `from` groups of `inner` samples become `to` of them. */
+/* Resizes `from` groups of `inner` samples to `to` groups. */
 static bool pass(const float *x, int64_t from, float *y, int64_t to, int64_t inner)
 {
     const int64_t room = 2 * (from / to + 2) + 2;

@@ -1,4 +1,4 @@
-/* media_sound.c - recordings as inputs of a model, and what images and recordings share. */
+/* media_sound.c - recordings as inputs of a model, and functions shared with images. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -84,7 +84,7 @@ size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64
     return (size_t)length;
 }
 
-/* A model hears a recording of another rate faster or slower, and answers all the same. */
+/* At another rate, the model would hear the recording too fast or too slow, and answer anyway. */
 static int check_rate(const media_file *f, int64_t rate)
 {
     const double wanted = takt_model_sample_rate(f->model);

@@ -72,7 +72,7 @@ static bool gather_known(const takt_tool *t, known *k)
     for (size_t i = 0; (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++) {
         /* FILE alone is the only input; the roles of an archive's members are not known yet. */
         if (tool_is_media(item))
-            continue; /* takes the model's sizes, not the other way round */
+            continue; /* takes the model's sizes; does not set them */
         if (strchr(item, '=') == NULL && k->count == 0 && strstr(item, ".npz") == NULL) {
             if (takt_view_load(t->ctx, item, NULL, &k->at[0].view) != TAKT_OK)
                 return false;
@@ -121,7 +121,7 @@ static bool is_text(const char *path)
 }
 
 /* With the inputs that are known, if a shape depends on them. A first failure is silent: the second
- * try tells all that is wrong. */
+ * attempt reports all errors. */
 static takt_status load_model(takt_tool *t, const char *path, takt_load_options *options,
                               takt_model **model)
 {
@@ -194,7 +194,7 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
     return NULL;
 }
 
-/* What is written as .tflite keeps the scales of the .tflite that it was read from. */
+/* A .tflite file that is written keeps the scales of the .tflite file that was read. */
 static bool keeps_scales(const takt_tool *t)
 {
     const char *to = tool_text_of(t, TAKT_F_CONVERTED);

@@ -57,7 +57,7 @@ static bool is_switch(tool_flag_kind kind)
     return kind == TAKT_FLAG_SWITCH || kind == TAKT_FLAG_MAYBE_WRITE;
 }
 
-/* A switch does not consume the next word, unless it may take a file and that is one. */
+/* A switch does not consume the next word, unless it may take a file and the word is one. */
 static bool takes_next(tool_flag_kind kind, const words *w)
 {
     if (w->next >= w->count || kind == TAKT_FLAG_SWITCH)
@@ -197,8 +197,8 @@ static void note_misspelt(const takt_tool *t)
     }
 }
 
-/* TAKT_DATA is the folder that data sets are looked for in, which is set for all verbs: taken as
- * --data it would be a data set that no caller asked for. */
+/* TAKT_DATA is the search folder for data sets, set for all verbs: taken as --data it would name a
+ * data set that the user did not ask for. */
 static bool has_mirror(tool_flag_id id)
 {
     return !tool_flag_is_help(id) && strcmp(tool_flags[id].name, "data") != 0;

@@ -128,7 +128,7 @@ static int exit_code(const takt_error *e)
     return e->id >= 1001 && e->id <= 1003 ? TAKT_EXIT_USAGE : TAKT_EXIT_FAILED;
 }
 
-/* Every verb opens files: the path is read back from the one sentence that says so. */
+/* Every verb opens files: the path is extracted from the one message that names it. */
 static takt_error with_near_file(const takt_error *e)
 {
     static const char words[] = "cannot open ";

@@ -24,7 +24,7 @@ void tool_command_free(tool_command *c);
 /* The path of this program. */
 const char *tool_self(char *to, size_t size);
 /* The whole command line of this verb except the flags in `except`, which ends with TAKT_FLAG_IDS;
- * arguments come last, as far as the tool still has them. */
+ * arguments come last, if the tool still has them. */
 void tool_command_again(tool_command *c, const takt_tool *t, const tool_flag_id *except);
 
 /* Runs it and waits. Standard output and error go to the buffers, or nowhere if NULL. Returns the

@@ -14,13 +14,13 @@ typedef struct tool_progress {
 tool_progress tool_progress_begin(const takt_tool *t, const char *what, const char *unit,
                                   uint64_t total);
 void tool_progress_at(tool_progress *p, uint64_t done);
-/* The same for a job of several parts, as takt_progress_fn tells it; `user` is a tool_progress with
- * `t` set. */
+/* The same for a job of several phases, as a takt_progress_fn; `user` is a tool_progress with `t`
+ * set. */
 void tool_progress_part(void *user, const char *what, uint64_t done, uint64_t total);
 /* Wipes it away; other output may follow. */
 void tool_progress_end(tool_progress *p);
 
-/* "=====     " in `cells`, and whether standard error is a screen that wants it. */
+/* "===== " in `cells`, and whether standard error is a terminal that shows it. */
 enum { TOOL_BAR = 24 };
 void tool_progress_bar(uint64_t done, uint64_t total, char cells[static TOOL_BAR + 1]);
 bool tool_progress_wanted(const takt_tool *t);

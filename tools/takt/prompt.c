@@ -1,4 +1,4 @@
-/* prompt.c - the text that a verb works on. */
+/* prompt.c - the input text of a verb. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

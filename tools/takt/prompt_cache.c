@@ -41,7 +41,7 @@ int tool_check_pairs(const takt_tool *t)
     return TAKT_EXIT_OK;
 }
 
-/* A model that cannot forget its own output keeps it. */
+/* A model that cannot forget its own output keeps it in the cache. */
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens)
 {
     const char *path = tool_text_of(t, TAKT_F_PROMPT_CACHE);

@@ -58,7 +58,7 @@ static int keep(tool_reads *r, const struct stat *about)
     return 0;
 }
 
-/* Records the file that was opened as `path`; one that is gone so far cannot be overwritten. */
+/* Records the file that was opened as `path`; one that no longer exists cannot be overwritten. */
 static int note(tool_reads *r, const char *path, takt_file **file)
 {
     struct stat about;

@@ -9,18 +9,18 @@ typedef struct tool_stream tool_stream;
 
 typedef struct tool_run {
     takt_tool *t;
-    const takt_model *model;  /* NULL once a plan has taken it */
+    const takt_model *model;  /* NULL after a plan has taken it */
     char *name;               /* of the model */
     char **names;             /* of its inputs */
     takt_tensor_view *inputs; /* one per input of the model; data NULL: none in memory */
     takt_npy **files;         /* one per input: read batch by batch, or NULL */
-    char **said;              /* one per input: what was done to an image or a recording, or NULL */
+    char **said;              /* one per input: preprocessing of an image or a recording, or NULL */
     size_t input_count;
     /* -i may name an input several times: each of its files is one run, a set of inputs. */
     bool takes_sets;        /* this verb runs them all */
-    size_t sets, set;       /* how many runs there are, and which one this is */
+    size_t sets, set;       /* number of runs, and the current one */
     size_t *totals, *seen;  /* files per input: in all, and while they are loaded */
-    const char **set_files; /* one per set: the file that it is called after */
+    const char **set_files; /* one per set: the file that it is named after */
     bool has_begun;         /* an object of results is being printed */
     bool *is_random;        /* one per input: filled with random numbers */
     size_t random_count;
@@ -36,7 +36,7 @@ typedef struct tool_run {
     tool_stream *stream;             /* of --stream, or NULL */
 } tool_run;
 
-/* What a run gave. */
+/* The results of a run. */
 typedef struct tool_results {
     size_t count;
     const char **names;
@@ -50,7 +50,7 @@ void tool_results_free(tool_results *o);
 /* Reads the files of -i; sizes of named dimensions follow from their shapes. Of several for one
  * input, the first. */
 int tool_load_inputs(tool_run *r);
-/* The files of another set instead. */
+/* Loads the files of another set. */
 int tool_load_set(tool_run *r, size_t set);
 /* Calls `visit` for every file of -i until one returns another code than TAKT_EXIT_OK. */
 typedef int tool_file_fn(tool_run *r, int input, const char *path);
@@ -64,7 +64,7 @@ bool tool_input_given(const tool_run *r, size_t i);
 takt_plan *tool_take_plan(tool_run *r, int *code);
 /* The model, if no plan has taken it. */
 void tool_drop_model(tool_run *r);
-/* Peak memory of this process, next to what was planned; prints nothing with --quiet or if the
+/* Prints peak memory of this process next to the planned memory; nothing with --quiet or if the
  * system does not report it. */
 void tool_print_process(const takt_tool *t);
 /* Binds the loaded inputs and fills the rest with random numbers. */
@@ -73,7 +73,7 @@ int tool_bind_inputs(tool_run *r, takt_session *s);
 int tool_check_outputs(const takt_tool *t);
 /* Writes outputs where -o says. `*printed`: one of them went to standard output. */
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
-/* The .npy file that output `i` alone goes to; false if there is no such file. */
+/* The .npy file for output `i` alone; false if there is none. */
 bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
 /* `takt run --test`: runs and compares with the files in the folders. */
 int tool_run_tests(takt_tool *t);
@@ -141,8 +141,8 @@ typedef struct tool_paths {
 int tool_paths_add(const takt_tool *t, tool_paths *p, const char *path);
 /* Adds the files that this set writes. */
 int tool_list_outputs(const tool_run *r, tool_paths *to);
-/* Reads all files once: their sizes, with ranges where they differ, and whether every result has a
- * file of its own. */
+/* Reads all files once: their sizes, with ranges where they differ, and whether every result has
+ * its own file. */
 int tool_survey_sets(tool_run *r, tool_sizes *range);
 /* The result of one of them for people or programs. */
 int tool_print_set(tool_run *r, const tool_results *o, uint64_t time_ns);

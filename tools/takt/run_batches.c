@@ -53,7 +53,7 @@ static bool is_cut(const batches *b, const takt_desc *d)
     return d->rank > 0 && d->dim_names[0] != NULL && strcmp(d->dim_names[0], b->r->cut) == 0;
 }
 
-/* How many samples there are: by a file, by -D, or one. */
+/* Number of samples: from a file, from -D, or one. */
 static int64_t count_samples(const tool_run *r)
 {
     const long long size = tool_size_of(&r->sizes, r->cut);
@@ -150,7 +150,7 @@ static int measure_first(batches *b, takt_session *s)
     return tool_finish(b->r->t, status);
 }
 
-/* Outputs that go to one .npy file need no memory; the others are kept whole. */
+/* Outputs that go to one .npy file need no memory; others are kept in full. */
 static int make_results(batches *b, const takt_session *s)
 {
     tool_results *o = &b->results;

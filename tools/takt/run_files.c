@@ -141,7 +141,7 @@ int tool_visit_files(tool_run *r, tool_file_fn *visit)
     return code;
 }
 
-/* For what is said after a plan has taken the model. */
+/* For messages after a plan has taken the model. */
 static bool copy_names(tool_run *r)
 {
     r->name = strdup(takt_model_name(r->model));

@@ -60,7 +60,7 @@ bool tool_monitor_begin(takt_tool *t, takt_session *s, tool_monitor *m, int *cod
     return *code == TAKT_EXIT_OK;
 }
 
-/* After every run: what the monitor sampled since. */
+/* After every run: the monitor's new samples. */
 void tool_monitor_tell(tool_monitor *m)
 {
     takt_metrics x;

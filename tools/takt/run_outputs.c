@@ -93,7 +93,7 @@ static int save_item(tool_run *r, const tool_results *o, const char *written, bo
     return tool_no_such_port(r, "output", name, false);
 }
 
-/* By its ending; a name without one may be that of an array or of a folder. */
+/* Decided by its ending; a name without one may be an array or a folder. */
 static bool is_taken(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;

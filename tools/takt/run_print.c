@@ -135,7 +135,7 @@ static void print_files(const tool_run *r, const tool_results *o)
             printf("written to %s\n", path);
 }
 
-/* "45.9 us", "4.78 ms": in the unit that suits it. */
+/* "45.9 us", "4.78 ms": in a suitable unit. */
 static const char *duration(uint64_t ns, char text[static 24])
 {
     const double us = (double)ns / 1e3;
@@ -230,7 +230,7 @@ static int json_values(tool_run *r, const tool_results *o)
     return TAKT_EXIT_OK;
 }
 
-/* The members that a run and several of them have; the object ends here. */
+/* The common members of one run and several; ends the object. */
 static void end_json(const tool_run *r, const takt_plan *plan, const char *sha)
 {
     takt_plan_info info;

@@ -172,7 +172,7 @@ static size_t stem(const char *path, const char **start)
     return dot != NULL && dot != *start ? (size_t)(dot - *start) : strlen(*start);
 }
 
-/* What a placeholder at `at` stands for; its length, or 0 if there is none. */
+/* The value of a placeholder at `at`; returns its length, or 0 if there is none. */
 static size_t put_mark(const tool_run *r, const char *at, char text[1024])
 {
     const char *start, *file = r->set_files[r->set];
@@ -244,7 +244,7 @@ int tool_survey_sets(tool_run *r, tool_sizes *range)
     tool_paths written = {0};
     int code = TAKT_EXIT_OK;
     for (size_t i = 0; i < r->sets && code == TAKT_EXIT_OK; i++) {
-        if (i > 0) /* the first is there */
+        if (i > 0) /* the first one exists */
             code = tool_load_set(r, i);
         if (i == 0)
             *range = r->sizes;

@@ -5,7 +5,7 @@
 
 #include "text.h"
 
-/* --dry-sequence-breaker; escapes are those of C, since a shell has no other way to write them. */
+/* --dry-sequence-breaker; with C escapes, since a shell has no other way to write them. */
 static bool read_breakers(const takt_tool *t, takt_sampling *s, tool_sampling_room *room)
 {
     const char *text;

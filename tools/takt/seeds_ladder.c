@@ -27,7 +27,7 @@ static void json_time(const char *key, double us, bool last)
 
 int seed_backends(seed_job *j)
 {
-    /* The interpreter takes a minute for the larger ones; so does any library as slow as it. */
+    /* The interpreter takes a minute for the larger ones; so would a library as slow as that. */
     static const struct {
         const char *name;
         bool is_large;

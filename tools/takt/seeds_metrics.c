@@ -1,4 +1,5 @@
-/* seeds_metrics.c - Metric, Target, Achieved: guide 002's, and those of the user's file. */
+/* seeds_metrics.c - the table Metric, Target, Achieved: that of guide 002, and of the user's
+ * file. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 #include <stdlib.h>

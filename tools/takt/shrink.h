@@ -12,12 +12,12 @@ bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t
                       takt_data **data, int *code);
 /* The expression of --keep; `*keep` is NULL without it. False: usage error, printed. */
 bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep);
-/* Whether a layer stays as it is; `user` is that expression, or NULL. */
+/* Whether a layer is left unchanged; `user` is that expression, or NULL. */
 bool tool_keeps(void *user, const char *layer);
 /* `*model` trained on the data of --finetune, by `takt train` in a separate process with the
  * training flags that were given. */
 int tool_finetune(takt_tool *t, takt_model **model);
-/* Whether a type is one of ggml's blocks: those of language models. */
+/* Whether a type is one of ggml's block formats, as in language models. */
 bool tool_is_block_type(const char *type);
 /* `takt quantize` of a language model: a GGUF file of blocks. */
 int tool_quantize_text(takt_tool *t);

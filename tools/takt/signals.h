@@ -9,7 +9,7 @@ struct takt_session;
 
 enum { TOOL_SIGNALS = 3 };
 
-/* What each signal did before. */
+/* The previous action of each signal. */
 typedef struct tool_signals {
     struct sigaction before[TOOL_SIGNALS];
 } tool_signals;

@@ -14,8 +14,8 @@ typedef struct tool_simulation {
     const tool_flag_id *carried; /* flags that the run needs to compute the same; TAKT_FLAG_IDS */
 } tool_simulation;
 
-/* `takt run` on one thread, this many times; `said` gets valgrind's report. False: valgrind is not
- * installed, or could not run the model. */
+/* Runs `takt run` on one thread, this many times; `said` gets valgrind's report. False: valgrind is
+ * not installed, or could not run the model. */
 bool tool_simulate(const takt_tool *t, const tool_simulation *s, int runs, tool_buffer *said);
 /* The number after a label of the report. */
 bool tool_simulated(const tool_buffer *said, const char *label, double *value);

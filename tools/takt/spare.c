@@ -97,7 +97,7 @@ static bool visit_written(const takt_tool *t, visit_fn *visit)
     return true;
 }
 
-/* Against all outputs that come after this one. */
+/* Compares with all later outputs. */
 static bool is_alone(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
 {
     const char *other;

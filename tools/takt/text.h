@@ -20,8 +20,8 @@ int tool_prompt_ids(takt_tool *t, const takt_tokenizer *tokens, const tool_promp
 
 /* Parses -c, -b, -t and --isa. */
 takt_generator_options tool_text_options(const takt_tool *t);
-/* The same for verbs that score tokens, whose --activations is int8 unless the user says otherwise;
- * and the line that says so, if some weights are in blocks. */
+/* The same for verbs that score tokens, whose --activations defaults to int8; and the line that
+ * reports it, if some weights are in blocks. */
 takt_generator_options tool_writer_options(const takt_tool *t);
 void tool_tell_rounding(const takt_tool *t, const takt_generator *g);
 
@@ -30,7 +30,7 @@ void tool_print_server(const takt_server_memory *memory, bool is_json);
 
 /* A flag that is a number. False: not a number; printed. */
 bool tool_real_of(const takt_tool *t, tool_flag_id id, double fallback, double *out);
-/* What the settings of a sampling point to. */
+/* The memory that sampling settings point to. */
 enum { TOOL_BIASES = 64, TOOL_BREAKERS = 32, TOOL_BREAKER_BYTES = 64, TOOL_ORDER_BYTES = 256 };
 typedef struct tool_sampling_room {
     takt_token_bias bias[TOOL_BIASES];
@@ -55,8 +55,8 @@ int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator
 int tool_load_prompt(const takt_tool *t, takt_generator *g);
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
 
-/* A usage error if a flag does nothing without another that is not given: --prompt-cache-ro without
- * --prompt-cache, --draft without -md. The exit status. */
+/* A usage error if a flag needs another that is not given: --prompt-cache-ro without
+ * --prompt-cache, --draft without -md. Returns the exit status. */
 int tool_check_pairs(const takt_tool *t);
 
 /* -f with --parallel: every line of the file is a prompt (text_batch.c). */

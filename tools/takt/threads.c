@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-/* "1:2" at `text`; false if it is not that. */
+/* Parses "1:2" at `text`; false if it is something else. */
 static bool read_pair(const char *text, long *worker, long *core, const char **end)
 {
     char *after;

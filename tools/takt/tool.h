@@ -88,7 +88,8 @@ typedef struct takt_verb {
     int arg_min, arg_max;
     const char *about; /* a paragraph for --help; may be NULL */
     const char *example;
-    const tool_flag_id *often;           /* what --help shows of `flags`; NULL: all of them */
+    const tool_flag_id *often;           /* the part of `flags` that --help shows; NULL: all of
+                                          * them */
     tool_flag_id flags[TAKT_VERB_FLAGS]; /* besides the common ones; ends with TAKT_FLAG_IDS */
     int (*run)(takt_tool *t);
 } takt_verb;
@@ -102,7 +103,7 @@ bool tool_verb_takes(const takt_verb *verb, tool_flag_id id);
 /* A flag that every verb has that has this one; TAKT_FLAG_IDS: there is none. */
 tool_flag_id tool_flag_companion(tool_flag_id id);
 
-/* ---- what the user said ---- */
+/* ---- the command line ---- */
 
 typedef enum tool_from { TAKT_FROM_CONFIG, TAKT_FROM_ENVIRONMENT, TAKT_FROM_FLAG } tool_from;
 
@@ -136,7 +137,7 @@ struct takt_tool {
  * loaded. */
 void tool_notes_begin(takt_tool *t);
 void tool_notes_end(takt_tool *t, bool is_told);
-/* A bar follows the reading of large files until then, and again from tool_notes_begin on;
+/* Ends the progress bar for reading large files, which begins again at tool_notes_begin;
  * tool_finish and tool_notes_end call it. */
 void tool_loaded(const takt_tool *t);
 
@@ -178,7 +179,7 @@ void tool_dump_flag(const takt_tool *t, FILE *to, tool_flag_id id, const char **
 
 /* ---- printing ---- */
 
-/* From here on what is printed has no commands to the terminal in it. */
+/* From here on, output is filtered of control codes. */
 void tool_begin_plain(void);
 /* The value of --color: always, never, or auto (NULL): on a terminal without NO_COLOR. */
 void tool_colours(const char *when);
@@ -189,13 +190,13 @@ int tool_to_stdout(void *user, const char *text, size_t length);
 /* A sink for reports, to standard output as its reader can show them; `user` is the tool. */
 int tool_to_screen(void *user, const char *text, size_t length);
 takt_format tool_format_of(const takt_tool *t);
-void tool_print_string(FILE *to, const char *text); /* quoted, as JSON expects it */
+void tool_print_string(FILE *to, const char *text); /* quoted, as in JSON */
 /* "error[TAKT1003]: ..." with a hint if there is one; returns TAKT_EXIT_USAGE. */
 int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *format, ...)
     TAKT_PRINTF(4, 5);
 /* `second` is the next word, or NULL: `takt benchmark rum` lacks no verb benchmark. */
 int tool_unknown_verb(const takt_tool *t, const char *word, const char *second);
-/* Prints the failure and returns the exit code that belongs to it. */
+/* Prints the failure and returns its exit code. */
 int tool_report_error(const takt_tool *t, const takt_error *error);
 /* The context's last error if `status` is a failure. */
 int tool_finish(const takt_tool *t, takt_status status);
@@ -203,7 +204,7 @@ int tool_finish(const takt_tool *t, takt_status status);
 /* A suggestion for a path that does not exist; `hint` is unchanged if nothing is similar. */
 void tool_near_file(const char *path, char *hint, size_t size);
 
-/* "benchmark-run" as it is typed: benchmark run. */
+/* "benchmark-run" as typed: benchmark run. */
 const char *tool_typed(const takt_verb *v, char *to, size_t size);
 /* --help or --help-all is given. */
 bool tool_wants_help(const takt_tool *t);
@@ -224,7 +225,7 @@ void tool_help_man(void);
 /* Makes it readable like a file if the command line names it. If false, an error was printed and
  * `*code` is set. */
 bool tool_take_stdin(takt_tool *t, int *code);
-/* Whether a file that begins with these bytes may be one of those that verbs read. */
+/* Whether a file that begins with these bytes may be in a format that verbs read. */
 bool tool_may_be_read(const char *bytes, size_t length);
 /* The path to open for such a name, or for any other. */
 const char *tool_readable(const char *path);
@@ -239,10 +240,10 @@ bool tool_has_read(const takt_tool *t, const char *path);
 /* From now on files that were read cannot be replaced; returns the refused one, or NULL. */
 void tool_spare_reads(takt_tool *t);
 const char *tool_spared(const takt_tool *t);
-/* Whether the files that the command line writes to are neither among those that it reads nor
- * twice the same. False: usage error, printed. */
+/* Whether the output files of the command line are distinct and none of them is an input. False:
+ * usage error, printed. */
 bool tool_check_written(const takt_tool *t);
-/* The same for a file and of what has been read so far, for files that others name. */
+/* The same for one file against all files read so far, for files that are named by others. */
 bool tool_spares(const takt_tool *t, const char *path);
 bool tool_spares_reads(const takt_tool *t);
 
@@ -250,11 +251,11 @@ bool tool_spares_reads(const takt_tool *t);
 
 enum { TOOL_NAME = 1100, TOOL_SIZES = 2048 };
 
-/* NAME and what follows its mark, in `text`: the first one, or with `is_last` the last. A name that
- * has the mark inside, or begins with a backquote, is written in backquotes. NULL: there is no
+/* Splits `text` into NAME and the part after the mark: the first mark, or with `is_last` the last.
+ * A name that contains the mark, or begins with a backquote, is in backquotes. NULL: there is no
  * name, no mark, or it does not fit. */
 const char *tool_after_name(const char *text, char mark, bool is_last, char name[TOOL_NAME]);
-/* The same if the name is this one; NULL if it is another. */
+/* The same if the name is this one; NULL if it is a different one. */
 const char *tool_after(const char *text, char mark, const char *name);
 
 /* "batch=8,seq=2" as it grows, names as in takt_name_write; reports when two sources disagree. */
@@ -272,8 +273,8 @@ bool tool_model_ending(const takt_tool *t, const char *path);
 /* Prints its text, or an object that holds it; `shortened`: only the beginning of large
  * constants. */
 int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened);
-/* A model that a verb made, to -o: text, or with the ending .taktp compiled; without it to standard
- * output. `command` is kept in a compiled one. */
+/* Writes a model that a verb made to -o, as text, or compiled if it ends with .taktp; without -o to
+ * standard output. A compiled one stores `command`. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
 /* The file that the command line names. */
 const char *tool_model_path(const takt_tool *t);
@@ -302,8 +303,8 @@ bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int
                     const char *where);
 /* Ranges that hold the sizes of both; the names are those of `by`. */
 bool tool_sizes_widen(const takt_tool *t, tool_sizes *sizes, const tool_sizes *by);
-/* Which size of its one unknown name makes an expression `value`; SOLVED without a name in
- * `unknown`, which stays as it is, if all sizes are known and it is so. */
+/* Solves an expression for its one unknown name so that it equals `value`; SOLVED with `unknown`
+ * unchanged if all sizes are known and it does. */
 typedef enum tool_solution { TOOL_SOLVED, TOOL_IMPOSSIBLE, TOOL_UNSOLVED } tool_solution;
 tool_solution tool_solve(const char *text, const tool_sizes *sizes, int64_t value,
                          char unknown[TOOL_NAME], int64_t *size);
@@ -334,7 +335,7 @@ int tool_make_checked(takt_tool *t, const takt_model *m, const tool_sizes *sizes
 
 /* Whether flags ask for results that may differ from those in f32. */
 bool tool_deviates(const takt_tool *t);
-/* By how much, on the inputs of `given` or, if it is NULL, on random ones. Records its failure. */
+/* The deviation on the inputs of `given` or, if it is NULL, on random ones. Records a failure. */
 takt_status tool_deviation(takt_tool *t, const takt_model *m, const tool_sizes *sizes,
                            takt_session *given, takt_deviation *d);
 void tool_print_deviation(const takt_tool *t, const takt_deviation *d, FILE *to);
@@ -367,7 +368,7 @@ bool tool_session_options(const takt_tool *t, int cores[TAKT_TOOL_CORES],
 /* A session by those flags; NULL: as above. */
 takt_session *tool_make_session(takt_tool *t, takt_plan *plan, int *code);
 #define TOOL_THREAD_FLAGS TAKT_F_PIN, TAKT_F_SPIN, TAKT_F_CPU_MASK, TAKT_F_HUGE_PAGES
-/* A request and its plan in one, after what --prepare asks for; NULL: as above. */
+/* A request and its plan in one, after the work of --prepare; NULL: as above. */
 takt_plan *tool_make_plan(takt_tool *t, const takt_model *m, const tool_sizes *sizes, bool dry,
                           int *code);
 

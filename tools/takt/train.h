@@ -49,7 +49,7 @@ typedef struct tool_training {
     uint64_t save_steps, save_ns; /* between two checkpoints; 0: only after every epoch */
     uint64_t saved_ns;            /* when the last one was started */
     uint64_t begun_step;          /* steps at that time, while it is being written */
-    uint64_t saved_step;          /* of the last that was written, if there is one */
+    uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
     char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
@@ -125,9 +125,9 @@ bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx);
 /* Prepares batches of `g->data` ahead, with this many threads. NULL: out of memory. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);
-/* From g->epoch and g->position on. */
+/* Continues from g->epoch and g->position. */
 void tool_loader_begin(tool_loader *l);
-/* The next batch, owned by the caller until `done`, and how many samples it has. */
+/* The next batch, owned by the caller until `done`, and its number of samples. */
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
@@ -156,7 +156,7 @@ bool tool_log_open(tool_training *g, uint64_t steps, int *code);
 /* Closes it, and draws the curve. */
 int tool_log_close(tool_training *g, int code);
 
-/* Locks the checkpoint folder for this training; false: another one has it; printed. */
+/* Locks the checkpoint folder for this training; false: another training holds it; printed. */
 bool tool_checkpoint_lock(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);

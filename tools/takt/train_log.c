@@ -107,8 +107,8 @@ static void path_of(const tool_training *g, tool_flag_id flag, const char *name,
         to[0] = '\0';
 }
 
-/* Whether the evaluation after step `steps`, where this training continues, is still to come: then
- * a line about it is from a training that was stopped after it. */
+/* Whether the evaluation after step `steps`, where this training continues, is still pending: then
+ * an existing line about it is from a training that was stopped afterwards. */
 static bool is_to_evaluate(const tool_training *g, uint64_t steps)
 {
     return g->position == g->samples || (g->position > 0 && steps >= g->steps);

@@ -12,7 +12,8 @@ static volatile sig_atomic_t is_interrupted;
 /* A handler has no argument to find it by. */
 static takt_trainer *volatile trainer;
 
-/* The step under way ends with the state of before, so that a long one is not waited for. */
+/* The step under way is cancelled, with the state before it, so that a long one is not waited
+ * for. */
 static void interrupt(int signal_number)
 {
     (void)signal_number;
@@ -196,7 +197,7 @@ static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
     }
     if (status == TAKT_OK && sum.steps > 0)
         tell_epoch(g, &sum, loss, accuracy);
-    if (g->position < g->samples) { /* --steps ends it: a longer training continues from here */
+    if (g->position < g->samples) { /* --steps ended it: a longer training can continue from here */
         *is_over = true;
     } else {
         g->epoch++;
@@ -214,7 +215,7 @@ static int tell_lost(const tool_training *g)
     return tool_report_error(g->t, &e);
 }
 
-/* Reports a failed step, and what can be resumed. */
+/* Reports a failed step, and the checkpoint to resume from. */
 static int tell_failed(tool_training *g, takt_status status)
 {
     const int code = tool_finish(g->t, status);

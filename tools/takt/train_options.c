@@ -157,7 +157,7 @@ takt_model *tool_training_model(takt_tool *t, takt_model *model, int *code)
     takt_model *step = NULL;
     *code = TAKT_EXIT_USAGE;
     if (tool_train_flags_init(t, &f)) {
-        f.options.schedule = NULL; /* its length is not known here */
+        f.options.schedule = NULL; /* its length is unknown here */
         *code = tool_finish(t, takt_train_model(model, &f.options, &step));
         tool_train_flags_free(&f);
     }

@@ -16,7 +16,7 @@ typedef struct tool_zoo_model {
     char category[TOOL_ZOO_TEXT];                     /* vision, audio, sensor or text */
     char task[TOOL_ZOO_TEXT];                         /* what it does */
     char data[TOOL_ZOO_TEXT];                         /* its kind: tool_zoo_kinds */
-    char source[TOOL_ZOO_TEXT];                       /* where the data comes from */
+    char source[TOOL_ZOO_TEXT];                       /* source of the data */
     char where[TOOL_ZOO_TEXT];   /* where it is unless --data is given; "" if it is generated */
     char prepare[TOOL_ZOO_TEXT]; /* how it becomes samples (zoo_data.h); "": it is samples */
     char train[TOOL_ZOO_TEXT];   /* flags of `takt train` */
@@ -36,7 +36,7 @@ extern const char *const tool_zoo_categories[], *const tool_zoo_kinds[];
 int tool_zoo_names(char names[TOOL_ZOO_MOST][64]);
 /* False: there is no such model, or its recipe lacks something; printed. */
 bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m);
-/* "zoo:NAME" as the path of its file, if there is one; any other path as it is. */
+/* "zoo:NAME" as the path of its file, if there is one; any other path unchanged. */
 const char *tool_zoo_path(const char *path);
 /* Suggests what "zoo:NAME" probably meant; `hint` is unchanged if the text does not have the form
  * of a zoo model. */

@@ -40,8 +40,8 @@ typedef struct tool_zoo_source {
 
 /* ---- samples ---- */
 
-/* Shapes of both parts; dims end with 0. `y` NULL: one class number. `x` is whole if it is tokens,
- * `y` if it is classes. */
+/* Shapes of both parts; dims end with 0. `y` NULL: one class number. `x` holds integers if it is
+ * tokens, `y` if it is classes. */
 void tool_zoo_shape(tool_zoo_job *job, const int64_t *x, bool x_is_whole, const int64_t *y,
                     bool y_is_whole);
 /* One more sample, all zero: its x, and its y unless NULL. NULL: out of memory. */
@@ -66,7 +66,7 @@ bool tool_zoo_number(const char **at, double *value);
 /* A whole file with a terminating 0, to be freed; NULL: it cannot be read. */
 char *tool_zoo_read(const char *folder, const char *name, size_t *length);
 
-/* Samples of one class each that a data set of pictures has. */
+/* Samples of each class in a data set of pictures. */
 typedef struct tool_zoo_pictures {
     size_t count, size;
     float *at; /* 0 to 1 */

@@ -271,7 +271,7 @@ static int all(compare_job *j)
     int worst = TAKT_EXIT_OK;
     for (size_t i = 1; i < j->count && compare_is_verdict(worst); i++)
         worst = compare_worse(worst, compare_one(j, i));
-    const int saved = save_all(j); /* what was compared before a failure, too */
+    const int saved = save_all(j); /* including the comparisons before a failure */
     return saved != TAKT_EXIT_OK ? saved : worst;
 }
 

@@ -34,7 +34,7 @@ static size_t read_command(char *text, size_t size, const char **words)
     return count;
 }
 
-/* One of several cases is enough: the others show why it was chosen. */
+/* It is enough if one of several cases passes: the others show why it was chosen. */
 static bool meets_slo(const bench_job *j)
 {
     for (size_t i = 0; i < takt_bench_count(j->bench); i++)

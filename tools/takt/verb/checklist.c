@@ -15,7 +15,7 @@ typedef enum check_id {
 
 typedef struct box {
     const char *guide, *name;
-    const char *person; /* why no program can tick it; NULL: `check` does */
+    const char *person; /* why only a person can tick it; NULL: `check` does */
     check_id check;
 } box;
 

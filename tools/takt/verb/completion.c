@@ -116,7 +116,7 @@ static void quoted(const char *text, const char *special)
     }
 }
 
-/* 'name:what it does' of the verbs in the group of `of`, or of what comes first if it is NULL. */
+/* 'name:description' of the verbs in the group of `of`, or of the first words if it is NULL. */
 static void zsh_words(const takt_verb *of)
 {
     for (size_t i = 0; i < tool_verb_count; i++) {

@@ -39,7 +39,7 @@ static takt_convert_options parts(const takt_tool *t)
     return (takt_convert_options){.shard_bytes = tool_number_of(t, TAKT_F_SHARD_SIZE, 0)};
 }
 
-/* Parts get new names, which may be those of parts that were read. */
+/* New parts may have the names of parts that were read. */
 static int finish(const takt_tool *t, takt_status status)
 {
     const char *spared = tool_spared(t);

@@ -1,4 +1,4 @@
-/* data.c - what a data set consists of. */
+/* data.c - describes a data set. */
 #include "train.h"
 
 static int run(takt_tool *t)

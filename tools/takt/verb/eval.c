@@ -11,7 +11,7 @@ typedef struct evaluation {
     takt_model *model;
     takt_data *data;
     tool_batch batch;
-    uint64_t fixed; /* samples of every batch, if the model says so; else 0 */
+    uint64_t fixed; /* fixed batch size of the model, or 0 */
     takt_evaluation *eval;
     takt_session *session;
     char sizes[TOOL_SIZES]; /* of the session */

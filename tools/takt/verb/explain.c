@@ -80,8 +80,8 @@ static int explain_passes(takt_tool *t, const takt_model *model, const tool_size
 
 /* ---- what looks like an operation ---- */
 
-/* What a line of the trace, "# PASS: NODE: LAW: refused: WHY", says after the pass; NULL if that is
- * another one, or the rule fired. */
+/* The part of a trace line, "# PASS: NODE: LAW: refused: WHY", after the pass; NULL for another
+ * pass, or if the rule fired. */
 static char *missed_line(char *line)
 {
     static const char *const passes[] = {"# recognise: ", "# join-attention: "};

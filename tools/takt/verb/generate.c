@@ -102,7 +102,7 @@ static void tell(const job *j, const takt_generated *r)
 
 /* ---- conversations ---- */
 
-/* Whether the text begins with what the model has read and written; then only the rest is read. */
+/* Whether the model's tokens so far are a prefix of the text; then only the rest is read. */
 static const char *rest_of(const tool_chat *c, const char *before)
 {
     const size_t length = before != NULL ? strlen(before) : 0;

@@ -1,4 +1,4 @@
-/* inspect.c - what a model or a file of weights consists of, without running it. */
+/* inspect.c - describes a model or a file of weights, without running it. */
 #include "tool.h"
 
 /* Files that cannot be opened are left to the model loader, which says why. */

@@ -1,4 +1,4 @@
-/* ops.c - the operations, from their own records; or which nodes of a model are not among them. */
+/* ops.c - the operations, from their own records; or the unsupported nodes of a model. */
 #include <string.h>
 #include <sys/stat.h>
 

@@ -11,7 +11,7 @@ typedef struct job {
     takt_generator *g, *other; /* other: the reference of --kl-divergence, if it is a model */
     tool_base from, to;        /* the reference as a file, and what is kept */
     bool has_base, keeps;
-    int32_t *ids; /* owned; of all pieces, one after the other */
+    int32_t *ids; /* owned; of all pieces, concatenated */
     size_t context, pieces, vocabulary;
     size_t from_token; /* of a piece: the first whose next token counts */
     const int32_t *piece;

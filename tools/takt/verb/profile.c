@@ -1,4 +1,4 @@
-/* profile.c - where the time of a run goes, and what could be done about it. */
+/* profile.c - where the time of a run goes, and suggestions. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@ static double gone(double amount, uint64_t round, uint64_t rounds, bool is_linea
     return amount * (1 - (is_linear ? rest : rest * rest * rest));
 }
 
-/* What is pruned, round by round. */
+/* The pruning, round by round. */
 typedef struct pruning {
     takt_tool *t;
     takt_prune_options *o;
@@ -46,7 +46,7 @@ static takt_status prune_round(pruning *p, uint64_t round, const takt_model *mod
     return status;
 }
 
-/* A round that can remove nothing leaves it to the next ones, unless it is the last. */
+/* A round that can remove nothing is made up for by later ones, unless it is the last. */
 static int prune_rounds(pruning *p, const takt_model *model)
 {
     enum { NOTHING = 7502 };
@@ -75,7 +75,7 @@ static int prune_rounds(pruning *p, const takt_model *model)
 static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
 {
     static const tool_flag_id reads[] = {TAKT_F_SCORED, TAKT_F_FINETUNE};
-    enum { SCHEDULED = 4 }; /* rounds where a schedule is given and no number of them */
+    enum { SCHEDULED = 4 }; /* default number of rounds if a schedule is given */
     char command[192], multiple[32] = "";
     const char *schedule = tool_text_of(t, TAKT_F_PRUNE_SCHEDULE);
     pruning p = {.t = t,

@@ -130,7 +130,7 @@ static int run_session(tool_run *r)
     if (r->model != NULL)
         code = tool_make_checked(r->t, r->model, &r->sizes);
     takt_session *s = code == TAKT_EXIT_OK ? tool_make_session(r->t, plan, &code) : NULL;
-    takt_plan_destroy(r->t->checked); /* the session holds on to it */
+    takt_plan_destroy(r->t->checked); /* the session keeps it alive */
     r->t->checked = NULL;
     if (s != NULL)
         code = tool_bind_inputs(r, s);
@@ -160,8 +160,8 @@ static int run_session(tool_run *r)
 
 /* ---- several files ---- */
 
-/* One session for all files: its plan has the range of their sizes or, where no such plan can be
- * made, the sizes of one file after the other. */
+/* One session for all files: its plan has the range of their sizes or, if no such plan can be made,
+ * the sizes of each file in turn. */
 typedef struct sets {
     tool_run *r;
     takt_plan *plan;
@@ -178,7 +178,7 @@ static int open_sets(sets *x)
     tool_run *r = x->r;
     const tool_sizes first = r->sizes;
     x->is_ranged = true;
-    if (strcmp(x->range.text, first.text) != 0) { /* a failure is the next plan's to tell */
+    if (strcmp(x->range.text, first.text) != 0) { /* the next plan reports a failure */
         code = tool_request_init(r->t, x->range.text, &request);
         if (code != TAKT_EXIT_OK)
             return code;
@@ -192,7 +192,7 @@ static int open_sets(sets *x)
     if (code == TAKT_EXIT_OK)
         code = tool_make_checked(r->t, r->model, sizes);
     x->s = code == TAKT_EXIT_OK ? tool_make_session(r->t, x->plan, &code) : NULL;
-    takt_plan_destroy(r->t->checked); /* the session holds on to it */
+    takt_plan_destroy(r->t->checked); /* the session keeps it alive */
     r->t->checked = NULL;
     return code;
 }

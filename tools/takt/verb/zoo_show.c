@@ -1,4 +1,4 @@
-/* zoo_show.c - one model of the zoo: what it is, and how it was made. */
+/* zoo_show.c - one model of the zoo: its purpose, and how it was made. */
 #include "zoo.h"
 
 static int run(takt_tool *t)

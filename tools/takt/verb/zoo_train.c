@@ -57,8 +57,8 @@ static bool is_below(const char *folder, const char *where, char to[TOOL_ZOO_PAT
     return folder != NULL && is_there(to);
 }
 
-/* Where the recipe looks: below --data or --data itself, if that is given; else below TAKT_DATA, or
- * where a package of Debian puts it. */
+/* Where the recipe looks for data: --data or a folder below it, if given; otherwise below
+ * TAKT_DATA, or where a Debian package installs it. */
 static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
 {
     const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;

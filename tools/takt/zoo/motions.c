@@ -1,11 +1,11 @@
-/* motions.c - BasicMotions' two files: six channels of 100 points, and what was done. */
+/* motions.c - BasicMotions' two files: six channels of 100 points, and the activity. */
 #include <string.h>
 
 #include "zoo_data.h"
 
 enum { CHANNELS = 6, POINTS = 100, KINDS = 4 };
 
-/* Lines of six series with colons between them, and the name of what was done. */
+/* Lines of six series with colons between them, and the name of the activity. */
 static bool motions_of(tool_zoo_part *p, const char *folder, const char *name)
 {
     static const char *const kinds[] = {"Standing", "Running", "Walking", "Badminton"};

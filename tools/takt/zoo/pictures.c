@@ -186,7 +186,7 @@ static const struct way {
             {"masks", {1, 32, 32}, {32, 32}, make_mask, 1200, 300},
             {"scenes", {1, 32, 32}, {0}, make_scene, 2500, 1000}};
 
-/* Whether pictures are of the classes that there are, and each group has one, where they matter. */
+/* Whether pictures belong to known classes, and each group has at least one, if it matters. */
 static bool is_complete(const tool_zoo_pictures *from, bool has_groups)
 {
     bool is_there[GROUPS] = {false};

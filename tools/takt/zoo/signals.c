@@ -45,7 +45,8 @@ static void make_pulse(uint64_t *seed, int kind, float *x)
     }
 }
 
-/* A base, mornings and evenings of people who rise early or late, and things switched on. */
+/* A base load, mornings and evenings of people who rise early or late, and appliances switched
+ * on. */
 static void make_load(uint64_t *seed, float *x, float *y)
 {
     const double base = up_to(seed, 0.15, 0.4), size = up_to(seed, 0.5, 1.2);

@@ -48,7 +48,7 @@ static void make_event(uint64_t *seed, int kind, float *x)
     }
 }
 
-/* Notes of a chord over a beat: how many a second, how sharp, how noisy the drum is. */
+/* Notes of a chord over a beat: their rate, brightness, and the noise of the drum. */
 static void make_genre(uint64_t *seed, int kind, float *x)
 {
     static const double beats[] = {2.0, 4.0, 3.0, 2.5}, drums[] = {0.1, 0.7, 0.25, 0.4};

@@ -25,7 +25,7 @@ static uint32_t get(const uint8_t *at, int bytes)
     return v;
 }
 
-/* 16 bits, one channel, from the chunk "data"; what is longer is cut. */
+/* 16 bits, one channel, from the chunk "data"; longer sounds are cut. */
 static bool read_wav(const char *path, float *to)
 {
     static uint8_t bytes[1 << 17];
@@ -151,7 +151,7 @@ static void measure_nothing(tool_zoo_part *p)
 
 /* ---- all of it ---- */
 
-/* "7_lucas_3.wav": what is said, by whom, which take. */
+/* "7_lucas_3.wav": digit, speaker, take. */
 static bool add_sound(tool_zoo_job *job, const char *name, uint64_t *seed)
 {
     static const char *const people[] = {"george", "jackson", "lucas", "yweweler"};

@@ -46,7 +46,7 @@ static const char *next_line(const char *at)
     return end != NULL ? end + 1 : at + strlen(at);
 }
 
-/* Lines that say something: not empty, and not the name of who speaks. */
+/* Lines of dialogue: not empty, and not the name of the speaker. */
 static bool is_spoken(const char *line)
 {
     const char *end = line + strcspn(line, "\n");

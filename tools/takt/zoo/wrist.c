@@ -127,7 +127,7 @@ static void measure_last(tool_zoo_part *p)
     p->baseline = sum / (double)(p->count * AXES * NEXT);
 }
 
-/* Files of a tar archive, one after another. */
+/* The files of a tar archive, in order. */
 static bool over_files(tool_zoo_job *job, char *tar, size_t length, recording *r)
 {
     for (size_t at = 0; length - at >= BLOCK && tar[at] != '\0';) {
