@@ -46,7 +46,7 @@ static void chain(text *t, size_t nodes)
     add(t, "  return v\n}\n");
 }
 
-/* Values are used by distant ones, so that many are alive at once. */
+/* Values are used far from where they are made, so that many are alive at once. */
 static void mesh(text *t, size_t nodes)
 {
     char line[96];

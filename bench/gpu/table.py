@@ -53,7 +53,7 @@ def lines(folder, name):
 
 
 def ours(folder):
-    """For each row: microseconds on the device alone, or None, and as a caller sees it."""
+    """For each row: microseconds on the device alone (or None), and as the caller sees them."""
     found, graphs = {}, {}
     for line in lines(folder, "kernels.txt"):
         graph = re.match(r"graph of +(\d+) nodes .* ([\d.]+) us$", line)

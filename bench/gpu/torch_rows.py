@@ -55,7 +55,7 @@ def recorded(run):
 
 
 def device_us(run, rounds=9, each=5):
-    """By events: what the device does between launch and wait."""
+    """Device time between launch and wait, measured with events."""
     times = []
     for _ in range(rounds):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -209,7 +209,7 @@ def through_jax():
             compiled = jax.jit(function)
             xs = [jax.random.normal(jax.random.key(i), s) for i, s in enumerate(shapes)]
             say(name, {"JAX": median_us(lambda: compiled(*xs).block_until_ready())})
-        except Exception as error:  # a row that XLA refuses must not end the others
+        except Exception as error:  # a row that XLA refuses must not stop the others
             print(f"{name}: JAX: {str(error)[:80]}")
 
 

@@ -19,7 +19,7 @@
 
 enum { WIDTH = 16, STEPS = 100, BLOCKS = 40, RUNS = 200, WAKES = 4000 };
 static const double STEP_LIMIT = 60, WAKE_LIMIT = 1000; /* ns */
-/* Between two jobs: within the time that a worker looks out, and long after. */
+/* Idle time between two jobs: shorter than a worker spins, and much longer. */
 static const double SHORT_GAP = 5e3, LONG_GAP = 1e6;
 
 static double now(void)
@@ -54,7 +54,7 @@ static takt_stats stats_of(takt_ctx *ctx, const double *values, size_t count)
 
 /* ---- steps ---- */
 
-/* Softmax after softmax: each is a step of its own, and none can be left out. */
+/* A chain of softmax operations: each is a separate step, and none can be removed. */
 static takt_session *chain(takt_ctx *ctx, int steps)
 {
     static char text[32 * STEPS + 128];
@@ -111,7 +111,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* The least of many blocks: what is done for others meanwhile only adds. */
+/* The minimum over many blocks: other load can only add time. */
 static int steps(takt_ctx *ctx)
 {
     takt_session *many = chain(ctx, STEPS), *one = chain(ctx, 1);

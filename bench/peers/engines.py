@@ -106,7 +106,7 @@ def _one(pattern, what):
 
 
 def build(source, *flags, parts=()):
-    """The shared object of a runner, rebuilt if one of its parts is newer or a flag another."""
+    """The shared object of a runner, rebuilt if a source file is newer or a flag has changed."""
     target = os.path.join(OUT, os.path.splitext(source)[0] + ".so")
     path = os.path.join(HERE, source)
     parts = [path, os.path.join(HERE, "runner.h"), os.path.join(HERE, "flat.h"), *parts]

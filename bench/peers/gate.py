@@ -16,8 +16,9 @@ FULL = (0.8, 0.85, 0.9)
 LEAST = 4  # blocks of every engine, below which none is left out
 TRIES = 3  # of a round at most
 PATIENCE, SHARE = 0.2, 0.5  # seconds of a row to wait and repeat; part of the time that counted
-REST = 0.005  # seconds between two looks for one
-NEAREST, SETTLE = 3, 4  # processors that are looked at again, and how often: idle ones rise slowly
+REST = 0.005  # seconds between two checks for a free one
+# processors that are probed again, and how often: idle ones raise their clock slowly
+NEAREST, SETTLE = 3, 4
 
 
 class Gate:
@@ -26,7 +27,8 @@ class Gate:
     def __init__(self, machine, clock=time.monotonic, sleep=time.sleep):
         self.machine, self.clock, self.sleep = machine, clock, sleep
         self.best, self.cpu, self.patience, self.allowed = None, machine.cpus()[0], 0, 0
-        self.seen, self.last = [], None  # every probe; the one that ended a round here
+        # all probes; and the one that ended a round on this processor
+        self.seen, self.last = [], None
         self.repeated = {}
 
     def level(self, rates):
@@ -46,8 +48,8 @@ class Gate:
             self._move()
 
     def begin_block(self, rounds):
-        """How long a round may wait and be repeated is said for all engines alike: twice its part
-        of the patience, since most need none."""
+        """The time that a round may wait and be repeated is the same for all engines: twice its
+        share of the patience, since most need none."""
         self.allowed = max(0, 2 * self.patience / rounds)
 
     def _move(self):
@@ -74,9 +76,9 @@ class Gate:
         return rates
 
     def take_round(self, name, run):
-        """The samples of run(cpu), which also says what part of the processor it had, and the
-        lower of the probes around it. Of several tries the one with the best probes is taken,
-        whatever the engine's times."""
+        """The samples of run(cpu), which also returns its share of the processor, and the lower of
+        the probes around it. Of several attempts, keeps the one with the best probes, whatever the
+        engine's times."""
         tries, begun = [], self.clock()
         until = begun + self.allowed
         while True:
@@ -100,9 +102,9 @@ class Gate:
         self.machine.release()
 
     def counting(self, blocks):
-        """Of every engine the samples that count, block by block: those of rounds at full rate by
-        the best probe known now, and whether that is so; if some engine that stayed to the end has
-        too few, all rounds count, of all."""
+        """For each engine the samples that count, block by block: those of rounds at full rate by
+        the best probe so far, and whether it is so; if an engine that stayed to the end has too
+        few, all rounds of all engines count."""
         found = {n: [b.counted(n, self._is_full) for b in blocks] for n in blocks[0].rounds}
         found = {n: [s for s in of if s] for n, of in found.items()}
         enough = min(LEAST, len(blocks))
@@ -120,8 +122,8 @@ class Gate:
         return [s for s in found if s]
 
     def summary(self):
-        """What was seen of the processor, for the result: of all probes the best, and the parts of
-        it that a twentieth and half of them were below."""
+        """What the probes saw of the processor: the best, and its 5th percentile and median as
+        fractions of the best."""
         count, out = len(self.seen), {"probes": len(self.seen)}
         for name, values in zip(("f32_gflops", "l2_gbs"), zip(*self.seen)):
             ordered = sorted(values)

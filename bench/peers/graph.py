@@ -14,7 +14,7 @@ class Graph:
         self.nodes = []  # as ONNX has them
         self.flat = []   # the same for graph.txt, where a layer may be one operation
         self.output = None
-        self.flops = 0  # of products only: what the floor is computed from
+        self.flops = 0  # of products only: the floor is computed from it
 
     def _name(self, kind):
         return f"{kind}{len(self.shapes)}"
@@ -54,7 +54,7 @@ class Graph:
         return name
 
     def _as_one(self, mark, op, inputs, **attributes):
-        """What was appended to `flat` since `mark` becomes one operation."""
+        """Turns what was appended to `flat` since `mark` into one operation."""
         self.flat[mark:] = [(op, inputs, self.output, attributes)]
         return self.output
 

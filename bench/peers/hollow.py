@@ -10,12 +10,12 @@ import zlib
 
 import numpy as np
 
-LEAST = 4096  # bytes of a weight that is drawn; smaller ones are kept
+LEAST = 4096  # bytes of a weight that is replaced by random values; smaller ones are kept
 ENDING = ".hollow"
 
 
 def _cuts(data, weights):
-    """Where each weight lies in the file: weights are (dtype, bytes), in any order."""
+    """Position of each weight in the file: weights are (dtype, bytes), in any order."""
     found = []
     for dtype, raw in weights:
         at = data.find(raw)
@@ -45,7 +45,7 @@ def write(data, weights, path):
 
 
 def read(path):
-    """The model's bytes, the same ones each time."""
+    """The model's bytes; equal on every call."""
     with open(path, "rb") as file:
         head = json.loads(file.readline())
         kept = zlib.decompress(file.read())

@@ -14,7 +14,7 @@ CAPACITY = 20000
 
 
 class Native:
-    """Calls a shared object; the loop that is timed lies in it."""
+    """Calls a shared object, which contains the timed loop."""
 
     def __init__(self, path, library):
         self.lib = ctypes.CDLL(path)

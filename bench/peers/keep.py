@@ -27,7 +27,7 @@ def commit():
 
 
 def shown(command):
-    """Runs the command; what it prints is shown as it comes, and returned with its exit status."""
+    """Runs the command; its output is shown as it comes, and returned with the exit status."""
     lines = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:

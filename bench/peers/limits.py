@@ -90,7 +90,7 @@ def limits(result):
 
 
 def _threads(rows):
-    """More threads against one: two, and as many as the rows have."""
+    """Speedup of more threads over one: two, and as many as the rows have."""
     out = []
     for count in sorted({c for r in rows for c in r.get("beside_one", {})}, key=int):
         values = {_of(r): r["beside_one"][count]["interval"][1] for r in rows
@@ -105,7 +105,7 @@ def _of(row):
 
 
 def _tail(exact):
-    """p99 over median as a part of the best peer's, who is the fastest, and of the smallest."""
+    """p99 over median, relative to the fastest peer and to the peer with the smallest one."""
     rows, out = [r for r in exact if r["workload"] == tails.ROW], []
     for whose, wanted, value in (("best (fastest)", 1, tails.over_best),
                                  ("steadiest", None, tails.over_steadiest)):

@@ -49,7 +49,7 @@ def write(name, text):
 
 
 def apart(work):
-    """In a process of its own: the memory that making data takes is not the peer's."""
+    """In a separate process: the memory for making the data must not count as the peer's."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -87,7 +87,7 @@ def model(size, facts, rules, counted):
 def takt(text, base):
     """What a program takes beyond `base`, the number that it counts, and its memory."""
     full, empty = write("full.takt", text), write("base.takt", base)
-    # The least of each: the least of their differences would be what noise makes of it.
+    # The minimum of each: the minimum of the differences would only be noise.
     lower = min(process([TAKT, "query", "-t", "1", empty, "pairs(n)"])[0] for _ in range(3))
     runs = [process([TAKT, "query", "-t", "1", full, "pairs(n)"]) for _ in range(3)]
     upper = min(run[0] for run in runs)
@@ -97,8 +97,8 @@ def takt(text, base):
 # ---- rows ----
 
 def nothing(name, of):
-    """The rule of a command that only reads the facts: tuples that it stored, and tables for them,
-    would be work of the row itself, and threads would share it."""
+    """The rule of a command that only reads the facts: storing tuples, and tables for them, is work
+    of the row itself, which threads would share."""
     return f"  rule {name}(x, y) capacity=16 = {of}(x, y) and x < y and y < x\n"
 
 
@@ -159,7 +159,7 @@ def points_to():
     base = nothing("pt", "new")
     rules = ("pt(V,O) :- new(V,O). pt(V,O) :- assign(V,W), pt(W,O). pt(V,O) :- load(V,W), pt(W,H), "
              "heap(H,O). heap(H,O) :- store(V,W), pt(V,H), pt(W,O).")
-    # DuckDB's recurring table has all rows so far; heap is written out, since there is only one.
+    # DuckDB's recurring table holds all rows so far; heap is written out, since there is only one.
     query = ("WITH RECURSIVE pt(v, o) USING KEY (v, o) AS (SELECT a, b FROM new UNION (SELECT v, o "
              "FROM (SELECT assign.a AS v, pt.o AS o FROM assign, pt WHERE assign.b = pt.v UNION "
              "SELECT load.a, q.o FROM load, store, recurring.pt AS l, recurring.pt AS p, "
@@ -306,7 +306,7 @@ def child(work):
             memory = memory or [1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]
             os.write(to, f"{seconds} {count} {memory[0]}".encode())
             os._exit(0)
-        except BaseException as error:  # noqa: BLE001 - told to the parent
+        except BaseException as error:  # noqa: BLE001 - reported to the parent
             os.write(to, f"error {type(error).__name__}: {error}".encode()[:200])
             os._exit(1)
     os.close(to)

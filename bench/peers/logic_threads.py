@@ -13,8 +13,8 @@ import subprocess
 
 
 def with_inputs(text, folder):
-    """The text with facts as inputs: tuples where a rule has a capacity, bools where none has. A
-    dense relation is returned itself: to count it takes longer than to find it."""
+    """The text with facts as inputs: tuples where a rule has a capacity, bools where it has none. A
+    dense relation is returned as it is: counting it takes longer than deriving it."""
     is_sparse = "capacity=" in text
     if not is_sparse:
         counted = re.search(r"count x, y: (\w+)", text)[1]

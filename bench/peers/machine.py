@@ -6,7 +6,8 @@ import subprocess
 import time
 
 LEVELS = ["L1", "L2", "L3", "DRAM"]
-PEAKS = ["f32", "f64", "i8", "f16", "bf16"]  # what the products of a row are held against
+# the ceilings that the products of a row are compared with
+PEAKS = ["f32", "f64", "i8", "f16", "bf16"]
 RAISE_S = 10  # seconds between two measurements of the peaks
 MIXES = (0, 1 / 2, 1 / 3)  # what part of the bytes is written: reading, copying, adding two arrays
 
@@ -26,7 +27,7 @@ class Statistics:
         return dict(zip(("median", "low", "high", "p99"), out))
 
     def compare(self, mine, other):
-        """How many times as long the other takes, measured in alternating blocks."""
+        """How many times as long the other takes, from alternating blocks."""
         out, count = (ctypes.c_double * 4)(), len(mine)
         array = ctypes.c_double * count
         if self.lib.peers_compare(array(*mine), array(*other), ctypes.c_size_t(count),
@@ -62,8 +63,8 @@ class Machine(Statistics):
                 "copy_gbs": dict(zip(LEVELS, out[count + len(LEVELS):]))}
 
     def probe(self, cpu):
-        """What one thread reaches on that processor just now, in arithmetic and in reading from
-        L2; the driver stays there, where it sleeps while an engine runs."""
+        """What one thread reaches on that processor now, in arithmetic and in reading from L2; the
+        driver stays on it and sleeps while an engine runs."""
         os.sched_setaffinity(0, {cpu})
         out = (ctypes.c_double * 2)()
         if self.lib.peers_probe(out) != 0:
@@ -78,8 +79,9 @@ class Machine(Statistics):
         os.sched_setaffinity(0, self.usable)
 
     def look(self, graph, kind, threads):
-        """Peaks and the call of all threads, now and then, and the bandwidth of what a row moves,
-        measured where and when its rounds were: the best of a sitting is the ceiling."""
+        """Peak rates and the cost of waking all threads, measured now and then, and the bandwidth
+        for the row's mix, measured where and when its rounds ran: the best of a run is the ceiling.
+        """
         if threads not in self.ceilings:
             return
         every = int(threads != 1)
@@ -116,9 +118,9 @@ class Machine(Statistics):
                 graph.bytes / bandwidth / 1e3 if bandwidth else 0, level)
 
     def floor(self, graph, kind, threads, took):
-        """The least time for the products, or for moving every byte once, in microseconds; next to
-        it `moving` alone, by a loop that reads and writes in the row's mix, and `call`: what it
-        takes any engine at least to call all threads and to hear from them, 0 with one."""
+        """The minimum time for the products, or for moving every byte once, in microseconds; also
+        `moving` alone, by a loop with the row's mix of reads and writes, and `call`: what any
+        engine needs at least to wake all threads and wait for them, 0 with one."""
         arithmetic, moving, level = self._floors(graph, kind, threads)
         if kind == "f16" and took < arithmetic:  # then the factors were multiplied as bf16
             arithmetic, moving, level = self._floors(graph, "bf16", threads)

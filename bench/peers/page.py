@@ -92,7 +92,7 @@ def ratios(rows):
 
 
 def shares(rows):
-    """How much of what the machine allows is reached."""
+    """The fraction of the machine's limit that is reached."""
     names, groups = _grouped(rows)
     if not names:
         return ""

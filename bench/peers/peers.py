@@ -18,14 +18,14 @@ from workloads import everything
 sys.path.insert(0, os.path.join(engines.ROOT, "scripts"))
 from _progress import Progress  # pylint: disable=wrong-import-position
 
-# How large a difference from Takt's answer may be, as a part of the largest number in it.
+# Largest accepted difference from Takt's answer, relative to the largest number in it.
 TOLERANCE = {"f32": 3e-5, "f64": 1e-12, "i8": 0, "fast": 5e-2, "f16": 2e-2, "f16-exact": 2**-11,
              "int8": 3e-2, "steps": 2e-2}
 PASSES = 4  # over rows in doubt, at most
 
 
 def prepare(row):
-    """The workload's files; its arrays are let go, only shapes and sizes are needed after."""
+    """The workload's files; its arrays are freed, since only shapes and sizes are needed later."""
     row.graph = row.build()
     folder = row.name if row.numerics == "exact" else f"{row.name}-{row.numerics}"
     row.folder = os.path.join(engines.OUT, "models", folder)
@@ -115,7 +115,7 @@ def first_pass(bench, rows, threads, result):
 
 
 def beside_one(bench, row, of_row):
-    """How much sooner more threads are done than one."""
+    """Speedup of more threads over one."""
     threads = [taken.threads for taken in of_row]
     counts = scaling.counts(threads, len(bench.machine.cpus()))
     if not counts:
@@ -173,7 +173,7 @@ def run(arguments, rows):
 
 
 def train(arguments):
-    """Training steps are another comparison, with rows, peers and a table of their own."""
+    """Training steps are a separate comparison, with their own rows, peers and table."""
     provide()
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     folder = arguments.out or (engines.OUT if arguments.quick

@@ -19,7 +19,7 @@ static double seconds_since(takt_ctx *ctx, uint64_t start)
     return (double)(took > 0 ? took : 1) * 1e-9;
 }
 
-/* Measures what the machine can do. */
+/* Measures the rates that the machine can reach. */
 PEERS_API int peers_measure(char fingerprint[17], int *threads)
 {
     takt_ctx *ctx = peers_context();
@@ -44,7 +44,7 @@ PEERS_API void peers_ceiling(int all_threads, double out[5 + 2 * TAKT_LEVELS])
     memcpy(out + 5 + TAKT_LEVELS, c->copy_gbs, sizeof c->copy_gbs);
 }
 
-/* The level that a number of bytes, shared out among the threads, stay in. */
+/* The cache level that this many bytes, divided among the threads, fit into. */
 PEERS_API int peers_level(double bytes_per_thread)
 {
     return takt_ceilings_level(&ceilings, bytes_per_thread);
@@ -96,8 +96,8 @@ PEERS_API void peers_raise(int all_threads)
     }
 }
 
-/* 10^9 bytes a second where every thread has `bytes`, of a kind: 0 read, 1 read and written, 2 two
- * read and one written; 0 if there is no memory for that. */
+/* 10^9 bytes a second if every thread has `bytes`; kind 0: read, 1: read and written, 2: two read
+ * and one written; 0 if out of memory. */
 PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
 {
     const takt_probe *p = load(all_threads);
@@ -113,7 +113,7 @@ PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
 enum { CALLS = 100, CALL_BLOCKS = 50, LAST_CALL = -1 };
 static const double call_seconds = 0.05; /* where threads wait for one processor calls are long */
 
-/* One word that all look at, and one of each thread's own that the first looks at. */
+/* One word that all threads poll, and one per thread that the first polls. */
 typedef struct calling {
     _Alignas(64) _Atomic int call;
     struct {
@@ -154,8 +154,8 @@ static void call_or_answer(void *user, size_t task, int thread)
     call_all(c, LAST_CALL);
 }
 
-/* Microseconds until all threads have heard of a job and the caller that they are done with it, if
- * it is none: a word goes there and one comes back from each. 0 with one thread. */
+/* Microseconds to start an empty job on all threads and to learn that they are done: a word is
+ * written for all, and one comes back from each. 0 with one thread. */
 PEERS_API double peers_call_us(void)
 {
     static calling c;
@@ -188,8 +188,8 @@ static double pace(takt_ctx *ctx)
     return best;
 }
 
-/* 10^9 bytes a second read from L2, the best of some walks of about 10 us; the first of them brings
- * the data there. In one large page, since what pages cost depends on what ran before. */
+/* 10^9 bytes a second read from L2, the best of some passes of about 10 us; the first of them loads
+ * the data. In one large page, since the cost of small ones depends on what ran before. */
 static double reach(takt_ctx *ctx)
 {
     enum { PAGE = 2 << 20, BYTES = 192 << 10, SLICES = 4, WALKS = 4 };
@@ -214,8 +214,8 @@ static double reach(takt_ctx *ctx)
     return sum == 0 ? best : 0;
 }
 
-/* What the calling thread reaches where it is now, in f32 operations and in bytes read from L2,
- * 10^9 a second; takes about 0.2 ms. Another program on the core's other thread lowers both. */
+/* What the calling thread reaches where it runs now, in f32 operations and bytes read from L2, 10^9
+ * a second; takes about 0.2 ms. A program on the core's other hardware thread lowers both. */
 PEERS_API int peers_probe(double out[2])
 {
     takt_ctx *ctx = peers_context();

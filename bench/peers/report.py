@@ -34,7 +34,7 @@ VERDICTS = "faster", "same", "inconclusive", "slower"
 
 
 def headline(result):
-    """What the verdicts of the rows say: "155 faster, 2 same, 1 slower of 158 rows"."""
+    """Counts of the rows' verdicts: "155 faster, 2 same, 1 slower of 158 rows"."""
     rows = result["rows"]
     counts = [(sum(1 for r in rows if r.get("verdict") == v), v) for v in VERDICTS]
     without = sum(1 for r in rows if r.get("verdict") not in VERDICTS)
@@ -180,7 +180,7 @@ def _stem(result, folder):
 
 
 def merged(result, folder, order):
-    """Some rows into the table that is there; each says when and of what it was made."""
+    """Replaces some rows of the existing table; each row records when and from what it was made."""
     path = _stem(result, folder) + ".json"
     if not os.path.exists(path):
         return result

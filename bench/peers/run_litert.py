@@ -17,7 +17,7 @@ BUILTIN = schema.BuiltinOperator
 
 
 class Writer:
-    """The network as a .tflite file; images have their channels last there."""
+    """The network as a .tflite file, with channels last."""
 
     def __init__(self, flat):
         self.flat, self.places, self.skip, self.codes = flat, {}, set(), {}

@@ -11,7 +11,7 @@ from flatfile import Flat, timed  # pylint: disable=wrong-import-position
 
 
 class Writer:
-    """The network in ncnn's own format: a text of layers, and their weights one after the other."""
+    """The network in ncnn's own format: a text of layers, and their weights in order."""
 
     def __init__(self, flat):
         self.flat, self.layers, self.bin, self.blobs = flat, [], b"", 0

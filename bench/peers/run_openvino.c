@@ -70,7 +70,7 @@ static ov_status_e bind(const flat_value *v)
     return status;
 }
 
-/* f32 stays f32: on some processors the default is a shorter type, or bytes where weights are. */
+/* f32 stays f32: on some processors the default is a narrower type, or bytes for weights. */
 #ifdef __aarch64__
 #define NARROW "f16"
 #else

@@ -1,7 +1,7 @@
 """run_openvino_session.py - any ONNX file of fixed sizes in OpenVINO, by its Python classes.
 
 A runner of host.py, as run_session.py is one for the classes of ONNX Runtime; inputs are the same.
-Inference is told to be in f32: what the others compute in.
+Inference is set to f32, which the others compute in.
 """
 import importlib
 import time

@@ -25,7 +25,7 @@ def opened(path, threads, resolver=OpResolverType.AUTO):
 
 def arena(path):
     """Bytes between the first and the last value that it computes, with its own kernels: XNNPACK
-    keeps what lies between its steps elsewhere, and does not tell how much that is."""
+    keeps intermediate values elsewhere and does not report their size."""
     found = opened(path, 1, OWN_KERNELS)
     found.invoke()
     ports = [p["index"] for p in found.get_input_details() + found.get_output_details()]
@@ -42,7 +42,7 @@ def arena(path):
     if not ends:
         return 0
     span = max(end for _, end in ends) - min(begin for begin, _ in ends)
-    return span if span < 1 << 30 else 0  # beyond, some lie outside the arena: not known
+    return span if span < 1 << 30 else 0  # beyond that, some lie outside the arena: unknown
 
 
 class Runner:

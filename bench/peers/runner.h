@@ -21,7 +21,7 @@ PEER_API const char *peer_version(void);
 /* `folder` holds model.onnx, graph.txt and data.bin. */
 PEER_API const char *peer_load(const char *folder, int threads);
 PEER_API const char *peer_run(void);
-/* The output of the last run: where it lies, and its bytes. */
+/* The output of the last run: its address and size in bytes. */
 PEER_API const void *peer_output(size_t *bytes);
 
 static inline double peer_now(void)

@@ -62,7 +62,7 @@ def leave(row, why):
 
 
 def turns(count, *ways):
-    """Medians of what each way gives, in turns there and back."""
+    """Medians of each way, measured in ABBA order."""
     found = [[] for _ in ways]
     for i in range(count):
         order = range(len(ways)) if i % 2 == 0 else reversed(range(len(ways)))

@@ -136,7 +136,7 @@ def tokenize(args):
 # ---- samplers ----
 
 def samplers(args):
-    """Everything that can be on at once, over scores like those of a model that is fairly sure."""
+    """Every sampler that can be on at once, over scores like those of a fairly confident model."""
     takt, ctx = library()
     words, draw = 49152, random.Random(4)
     scores = (ctypes.c_float * words)(*(draw.gauss(0, 3) for _ in range(words)))

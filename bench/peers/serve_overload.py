@@ -46,7 +46,7 @@ def percentile(values, share):
 
 
 def closed(port, clients, span):
-    """Answers a second of clients that ask again at once, and what they took."""
+    """Answers a second with clients that send the next request at once, and their latencies."""
     end, times = time.perf_counter() + span, []
 
     def client(i):
@@ -61,7 +61,7 @@ def closed(port, clients, span):
 
 
 def flood(port, rate, span):
-    """Requests at a rate, whatever becomes of them: (status, seconds, tells, text) of each."""
+    """Requests at a fixed rate, whatever their outcome: (status, seconds, tells, text) of each."""
     found, begin = [], time.perf_counter()
 
     def one(seed):
@@ -79,7 +79,7 @@ def flood(port, rate, span):
 
 
 def ten_times(args, server):
-    """S1. Texts of one seed are the same, whatever others ask."""
+    """S1. Texts with the same seed are the same, whatever other clients request."""
     span = 4 if args.quick else 15
     want = {seed: text_of(post(server.port, good(seed))[1]) for seed in range(8)}
     peak, _ = closed(server.port, 8, span / 2)
@@ -100,7 +100,7 @@ def ten_times(args, server):
 
 
 def bad_clients(args, server):
-    """S2. Connections that send a byte now and then."""
+    """S2. Connections that send one byte from time to time."""
     count, asks, slow, ends = 200 if args.quick else 1000, 20 if args.quick else 60, [], False
 
     def p99():

@@ -116,7 +116,7 @@ def make_config(name):
 
 
 def export(name, task, folder):
-    """By optimum in a process of its own, which may fail; it is quiet about it."""
+    """By optimum in a separate process, which may fail without a message."""
     code = ("import sys; sys.path.insert(0, sys.argv[1]); import sizes_rows as s; "
             "from optimum.exporters.onnx import main_export; "
             "s.make_config(sys.argv[2]).eval().save_pretrained(sys.argv[4] + '-hf'); "
@@ -144,7 +144,7 @@ def exported(folder):
 
 
 def all_rows(folder, quick):
-    """Rows of all models that are there, and what is absent."""
+    """Rows of all models that are present, and the names of the absent ones."""
     rows, absent = list(OWN), []
     for package, file, name, ranges, by, grows, close in FILES:
         path = installed(package, file)
@@ -159,7 +159,7 @@ def all_rows(folder, quick):
 
 
 def write(row, folder, tool):
-    """The row's ONNX file; None: there is no way to make it here."""
+    """The row's ONNX file; None: it cannot be made here."""
     if row.source.endswith(".onnx"):
         return row.source
     path, text = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.takt")

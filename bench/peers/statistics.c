@@ -16,8 +16,8 @@ PEERS_API int peers_stats(const double *values, size_t count, double out[4])
     return 0;
 }
 
-/* Time of b over time of a by the medians of blocks taken alternately: ratio, interval; and whether
- * the difference is real: the verdict's number, TAKT_SAME and so on. */
+/* Time of b over time of a by the medians of alternating blocks: ratio, interval, and whether the
+ * difference is real (the verdict's number, TAKT_SAME and so on). */
 PEERS_API int peers_compare(const double *a, const double *b, size_t count, double margin,
                             double out[4])
 {

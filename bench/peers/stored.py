@@ -72,7 +72,7 @@ def _text(message, number):
 
 
 class Stored:
-    """What peers.py wants of a graph, of a model that is already there."""
+    """The interface that peers.py expects of a graph, for an existing model file."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -95,7 +95,7 @@ class Stored:
         return self.size
 
     def write(self, folder):
-        """A link to the model, and its inputs; `Stored` is an operation that no engine has."""
+        """A link to the model, and its inputs; no engine has an operation called `Stored`."""
         os.makedirs(folder, exist_ok=True)
         link = os.path.join(folder, "model.onnx")
         if os.path.lexists(link):
@@ -117,7 +117,7 @@ class Stored:
 
 
 def folders():
-    """(name, folder) of the models that are there."""
+    """(name, folder) of the models that are present."""
     for name in NAMES:
         folder = os.path.join(DATA, "onnx", name)
         if os.path.exists(os.path.join(folder, "model.onnx")):

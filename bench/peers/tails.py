@@ -11,8 +11,8 @@ def _tail(samples):
 
 
 def interval(mine, other):
-    """95 % of my tail over the other's: blocks of samples, which were taken alternately, are drawn
-    again, those of both alike."""
+    """95 % interval of my tail over the other's: alternating blocks of samples are resampled, the
+    same ones for both."""
     count = min(len(mine), len(other))
     mine, other = ([np.asarray(block) for block in blocks[:count]] for blocks in (mine, other))
     random, found = np.random.default_rng(0), []
@@ -29,13 +29,13 @@ def of_row(row):
 
 
 def over_best(row):
-    """Takt's over that of the best peer, the fastest one; None if there is none."""
+    """Takt's over that of the fastest peer; None if there is none."""
     tails = of_row(row)
     return tails["takt"] / tails[row["best"]] if row.get("best") in tails else None
 
 
 def over_steadiest(row):
-    """Takt's over the smallest of any peer, however slow it is."""
+    """Takt's over the smallest of all peers, however slow they are."""
     tails = of_row(row)
     peers = [tail for name, tail in tails.items() if name != "takt"]
     return tails["takt"] / min(peers) if peers else None

@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "peers", "text")
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
-# ggml's number of a type: weights and bytes of a block, and where its f16 numbers are.
+# ggml's number of a type: weights and bytes of a block, and offsets of its f16 numbers.
 TYPES = {"f16": (1, 1, 2, ()), "q8_0": (8, 32, 34, (0,)), "q4_0": (2, 32, 18, (0,)),
          "q4_k": (12, 256, 144, (0, 2)), "q5_k": (13, 256, 176, (0, 2)),
          "q6_k": (14, 256, 210, (208,)), "q4_1": (3, 32, 20, (0, 2)), "q5_0": (6, 32, 22, (0,)),
@@ -41,7 +41,7 @@ TYPES = {"f16": (1, 1, 2, ()), "q8_0": (8, 32, 34, (0,)), "q4_0": (2, 32, 18, (0
 
 
 class Missing(Exception):
-    """Why the table cannot be made here."""
+    """Why the table cannot be made on this machine."""
 
 
 def run(command, **how):
@@ -122,7 +122,7 @@ def key(name, kind, value):
 
 
 def blocks(kind, count, seed):
-    """Random weights: levels of any kind, scales of about 0.002 (of nvfp4, of its parts)."""
+    """Random weights: any levels, scales of about 0.002 (for nvfp4, of its parts)."""
     _, weights, size, halves = TYPES[kind]
     data = bytearray(os.urandom(count // weights * size))
     if kind == "f16":

@@ -30,7 +30,7 @@ BLOCKS, WARM_NS, SLICE_NS = 6, 2e6, 1e7  # six blocks are the fewest with an int
 
 
 def provide():
-    """On the first interpreter that has both: this one, or that of build/venv."""
+    """On the first interpreter that has both: this one, or the one in build/venv."""
     if engines.has("numpy") and engines.has("ai_edge_litert"):
         return
     python = os.path.join(os.environ.get("TAKT_VENV", os.path.join(engines.ROOT, "build", "venv")),

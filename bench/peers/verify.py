@@ -47,7 +47,7 @@ MINILM = """model minilm(ids: i64[1, 128]) -> f32[1, 384] seed=3 {
 """
 RESULT = "  {y} = {value}\n  ensure finite({y})\n  return {y}"
 SUMS_TO_1 = "  p = {value}\n  ensure abs(reduce_sum(p, axes=[-1]) - 1) <= 1e-5\n  return p"
-# Name, text or file, size of the batch, and what the last line becomes.
+# Name, text or file, batch size, and the replacement of the last line.
 CLAUSES = [("ResNet-50", "bench/models/resnet50.takt", 1, "  return class = ", RESULT),
            ("MiniLM", MINILM, None, "  return ", RESULT),
            ("MLP, batch 32", "examples/mlp.takt", 32, "  return ", SUMS_TO_1)]
@@ -160,7 +160,7 @@ def with_clauses(text, last, becomes):
 
 
 def costs():
-    """What clauses cost in a run, and what intervals cost, both in runs without them."""
+    """What clauses and intervals cost, in multiples of a run without them."""
     print(f"{'model':16} {'what':20} {'run us':>12} {'with it us':>12} {'ratio':>7} {'bar':>5} "
           f"reached")
 

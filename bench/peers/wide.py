@@ -133,7 +133,7 @@ def file_of(row):
         with open(path, "wb") as file:
             file.write(hollow.read(row.path))
     elif not os.path.exists(path):
-        # in a process of its own: exporters keep what they made
+        # in a separate process: exporters do not free what they allocated
         code = ("import sys, wide_models as w; "
                 "w.export(next(e for e in w.ROWS if e.name == sys.argv[1]), sys.argv[2])")
         done = subprocess.run([sys.executable, "-c", code, row.name, path + ".part"],
@@ -147,7 +147,7 @@ def file_of(row):
 
 
 def write_hollow(rows, folder):
-    """Every export without its weights, and how many bytes they are."""
+    """Every export without its weights, and their size in bytes."""
     import hollow
     os.makedirs(folder, exist_ok=True)
     total = failed = 0
@@ -215,7 +215,7 @@ def begun(base, result):
 
 
 def run(arguments, rows, threads, base):
-    """Measures all rows; the JSON is written after each, so that a stopped run can go on."""
+    """Measures all rows; the JSON is written after each, so that a stopped run can continue."""
     limit = arguments.limit or (600 if arguments.quick else 3600)
     wide = Wide(Mode(arguments.quick, limit / max(1, len(rows) * len(threads))), arguments.others)
     deadline = time.monotonic() + limit

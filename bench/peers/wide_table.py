@@ -5,7 +5,7 @@ import re
 
 from report import name_of
 
-# Kinds of steps, ours and ONNX Runtime's: the first pattern that is found in the lower-cased name.
+# Kinds of steps, ours and ONNX Runtime's: the first pattern that matches the lower-case name.
 KINDS = [("transposed convolution", "convtranspose|deconv"), ("convolution", "conv|depthwise"),
          ("recurrence", "lstm|gru|rnn|recur"), ("attention", "attention"),
          ("product", "gemm|matmul|product|dense|einsum"), ("sampling", "gridsample|grid"),

@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 ROUND = 20     # requests of one engine before the other has its turn
 PAUSE = 0.02   # seconds between rounds, and more until the threads of the other engine sleep
-LONGEST = 1.0  # seconds that this is waited for
+LONGEST = 1.0  # seconds to wait for this
 WARM = 2       # the first requests of a session are not counted
 
 
@@ -47,8 +47,8 @@ def wanted(ranges, name, count, grow):
 
 
 def settle():
-    """Until the threads of this process sleep: each of onnxruntime's waits busily after a run, for
-    17 ms on a Neoverse-V1, and would have the processors that Takt is measured on."""
+    """Until the threads of this process sleep: onnxruntime's threads spin after a run, for 17 ms on
+    a Neoverse-V1, and would take the processors that Takt is measured on."""
     end = time.monotonic() + LONGEST
     while True:
         used = time.process_time()
@@ -58,7 +58,7 @@ def settle():
 
 
 def size_of(text, sizes):
-    """The number that a dimension such as `past_sequence_length + 1` is."""
+    """The value of a dimension such as `past_sequence_length + 1`."""
     total = 0
     for part in text.split(" + "):
         name, *by = re.split(" ?/+ ?", part)

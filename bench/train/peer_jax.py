@@ -8,7 +8,7 @@ import time
 THREADS = int(sys.argv[2])
 os.environ["XLA_FLAGS"] = ("--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
                            if THREADS == 1 else "")
-if hasattr(os, "sched_setaffinity"):  # XLA takes as many threads as there are processors
+if hasattr(os, "sched_setaffinity"):  # XLA uses as many threads as there are processors
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
 import jax  # noqa: E402: after the number of threads is set

@@ -76,7 +76,7 @@ ROWS = {
     "gpt2": (gpt(12, 768, 12, 64, 50257), 4, "adamw"),
 }
 
-# Parameters of each row: a peer that trains another number does not do the same work. JAX has no
+# Parameters of each row: a peer that trains a different number does different work. JAX has no
 # biases before batch statistics, where they change nothing.
 PARAMETERS = {"mlp": 203530, "cnn": 119530, "resnet": 148618, "ds_cnn": 23756, "gru": 21132,
               "transformer": 792330, "gpt": 10770816, "gpt2": 123702528}

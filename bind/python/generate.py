@@ -90,7 +90,7 @@ def indented(text):
 # ---- layers ----
 
 SPELT = {"fft": "FFT", "gru": "GRU", "lstm": "LSTM", "rnn": "RNN", "mfcc": "MFCC"}
-NO_CLASS = {"residual", "finite"}  # the one takes a layer's name, the other belongs to `ensure`
+NO_CLASS = {"residual", "finite"}  # the first takes a layer's name, the second belongs to `ensure`
 
 
 def class_name(name):

@@ -57,7 +57,7 @@ static takt_status compile_product(takt_planner *p, const takt_node *n, takt_id 
     return TAKT_OK;
 }
 
-/* ---- element-wise nodes, fused: each has a register, results of others are read from them ---- */
+/* ---- element-wise nodes, fused: each has a register, and reads the registers of others ---- */
 
 enum { LONGEST = 64 }; /* nodes of a group: more than the planner ever fuses */
 

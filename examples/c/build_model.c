@@ -16,7 +16,7 @@ static takt_value op2(takt_build *b, const char *op, takt_value left, takt_value
     return takt_build_op(b, op, NULL, in, 2, NULL);
 }
 
-/* Nothing is checked in between: takt_build_finish tells whether all went well. */
+/* Nothing is checked in between: takt_build_finish reports whether everything succeeded. */
 static takt_status build(takt_ctx *ctx, takt_model **model)
 {
     takt_build *b;

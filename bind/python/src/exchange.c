@@ -44,7 +44,8 @@ takt_dl_versioned *exchange_take(PyObject *object)
         PyErr_Clear(); /* __dlpack__ says why */
         return NULL;
     }
-    if (tensor != NULL && tensor->tensor.device.type != TAKT_DL_CPU) { /* streams are waited for */
+    if (tensor != NULL && tensor->tensor.device.type != TAKT_DL_CPU) { /* the caller waits for the
+                                                                        * streams */
         takt_dlpack d = {.versioned = tensor};
         takt_dlpack_release(&d);
         return NULL;

@@ -192,7 +192,7 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
     atomic_store(&g->is_busy, false);
     l.failed = l.failed || interrupts_raise(&i); /* it came within the prompt */
     PyObject *type = NULL, *value = NULL, *trace = NULL;
-    if (l.failed) /* what the function raised stays while the text is freed */
+    if (l.failed) /* the function's exception is kept while the text is freed */
         PyErr_Fetch(&type, &value, &trace);
     PyObject *text = text_take(&l.all);
     if (l.failed || text == NULL || status != TAKT_OK) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What the dictionary says, read. */
+/* The parsed values of the dictionary. */
 typedef struct told {
     PyObject *dtype, *data, *shape, *strides; /* the first is owned, the others borrowed */
 } told;
@@ -57,7 +57,7 @@ static bool read_strides(hold *h, const told *t, const char *what)
     return false;
 }
 
-/* Elements of less than a byte have a byte each there, and share bytes here. */
+/* Elements of less than a byte take a byte each there, and share bytes here. */
 static bool pack(hold *h, const char *what)
 {
     const int bits = takt_dtype_bits(h->view.dtype), each = 8 / bits;

@@ -8,7 +8,7 @@
 
 /* Only the main thread receives signals, so one of each is enough. */
 static interruptible *volatile current;
-/* The handler that ours replaced, and the one before that: a library that set its own in between
+/* The handler that ours replaced, and the previous one: a library that installed its own in between
  * may pass the signal on to ours again, which then calls the second. */
 enum { HANDLERS = 2 };
 static struct sigaction before[HANDLERS];
@@ -52,7 +52,7 @@ static bool raises(const struct sigaction *act)
 }
 
 /* The handler stays: setting and restoring it would be two more system calls in every run, and
- * outside of runs it does what the one before it did. signal.signal() takes it away. */
+ * outside of runs it does what the previous one did. signal.signal() removes it. */
 bool interrupts_begin(interruptible *i)
 {
     struct sigaction now;

@@ -1,4 +1,4 @@
-/* model.c - takt._takt.Model: a model, what it consists of, and what can be made of it. */
+/* model.c - takt._takt.Model: a model, its parts, and what can be derived from it. */
 #include "module.h"
 
 #include <stdlib.h>
@@ -310,7 +310,7 @@ static PyObject *derive(PyObject *self, PyObject *args)
     return status == TAKT_OK ? model_new(m->owner, made) : raise_error(&error);
 }
 
-/* `model`: what it was made of, if that is still there; or NULL. */
+/* `model`: the model it was made from, if it still exists; or NULL. */
 static PyObject *plan_new(owner *o, takt_plan *plan, PyObject *model)
 {
     PyObject *made = PyType_GenericAlloc(takt_types.plan, 0);
@@ -340,7 +340,7 @@ static PyObject *make_plan(PyObject *self, PyObject *options)
     return status == TAKT_OK ? plan_new(m->owner, plan, self) : raise_error(&error);
 }
 
-/* The weights are freed as they are packed; the library treats what is left as no model. */
+/* The weights are freed as they are packed; the library then treats the model as empty. */
 static PyObject *take_plan(PyObject *self, PyObject *options)
 {
     model_object *m = AS(model, self);

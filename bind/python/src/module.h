@@ -33,7 +33,7 @@ extern ptrdiff_t object_head; /* its size: the same in all types, which inherit 
 enum { object_head = 0 };
 #endif
 
-/* What is ours of an object, and back. */
+/* The part of an object that is ours, and back. */
 static inline void *object_data(PyObject *object)
 {
     return (char *)object + object_head;
@@ -46,8 +46,8 @@ static inline PyObject *object_of(void *data)
 
 #define AS(type, object) ((type##_object *)object_data(object))
 
-/* A dictionary of the caller's to walk through: without a GIL others may change it meanwhile. NULL:
- * raised. */
+/* A copy of the caller's dictionary to iterate over: without a GIL other threads may change the
+ * original meanwhile. NULL: raised. */
 static inline PyObject *dict_own(PyObject *dict)
 {
 #if defined(Py_TARGET_ABI3T) || defined(Py_GIL_DISABLED)
@@ -93,11 +93,11 @@ typedef struct owner {
     long references;
     PyThread_type_lock lock;
     atomic_ulong holder; /* the thread that has the lock, or 0 */
-    unsigned depth; /* how often it entered: callbacks may use the models they are asked about */
+    unsigned depth;      /* number of entries: callbacks may use the models they are called for */
     atomic_uint generation; /* of forks: a lock of the parent's is not ours */
     struct owner **kept;    /* whose weights plans of this context hold */
     size_t kept_count;
-    struct owner *lead; /* of a ring of owners that keep one another, which count as one */
+    struct owner *lead; /* of a ring of owners that keep each other alive, which count as one */
     struct owner *next; /* the ring, closed; itself if it is alone */
 } owner;
 
@@ -106,16 +106,16 @@ owner *owner_create(void);
 owner *owner_shared(_Atomic(owner *) *place);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
-/* `other` lives as long as `o`: a model of `o` has weights of it. If `other` keeps `o` as well, by
- * way of others or not, they live and die together. False: raised. */
+/* `o` keeps `other` alive: a model of `o` has weights of it. If `other` also keeps `o` alive,
+ * directly or not, they live and die together. False: raised. */
 bool owner_keep(owner *o, owner *other);
 /* Takes the lock and releases the GIL; owner_leave undoes both and keeps the failure. A thread that
  * has the lock may enter again. */
 PyThreadState *owner_enter(owner *o);
 void owner_leave(owner *o, PyThreadState *state, takt_status status, takt_error *error);
-/* How many forks lie between the first process and this one. */
+/* Number of forks between the first process and this one. */
 unsigned fork_generation(void);
-/* The context of arrays, which belongs to no model. */
+/* The context of arrays, which is not that of any model. */
 takt_ctx *array_ctx(void);
 
 /* ---- errors ---- */
@@ -127,7 +127,7 @@ PyObject *raise_status(takt_status status, const char *hint, const char *format,
 
 /* ---- views of arrays ---- */
 
-/* A view of memory that belongs to another object, and what keeps it alive. */
+/* A view of memory that another object owns, and the object that keeps it alive. */
 typedef struct hold {
     takt_tensor_view view;
     Py_buffer buffer; /* buffer.obj NULL: none */
@@ -213,7 +213,7 @@ PyObject *session_type(PyObject *module);
 PyObject *trainer_type(PyObject *module);
 PyObject *data_type(PyObject *module);
 PyObject *generator_type(PyObject *module);
-/* What a data object holds; its type was looked at. */
+/* The contents of a data object; its type has been checked. */
 const takt_data *data_of(PyObject *object);
 /* A model object of `model`, which it takes over, even on failure. */
 PyObject *model_new(owner *o, takt_model *model);
@@ -221,9 +221,9 @@ PyObject *model_new(owner *o, takt_model *model);
 /* ---- helpers ---- */
 
 PyObject *shape_tuple(int rank, const int64_t *dims);
-/* A tuple of named tuples (name, dtype, shape) would need Python; plain tuples it is. */
+/* A tuple of named tuples (name, dtype, shape) would need Python; these are plain tuples. */
 PyObject *describe(const takt_desc *d);
-/* Options of plans out of a dictionary; strings live as long as the dictionary. False: raised. */
+/* Plan options from a dictionary; strings live as long as the dictionary. False: raised. */
 bool plan_options_of(PyObject *dict, takt_plan_options *options);
 PyObject *module_plan_options(PyObject *module, PyObject *nothing);
 /* Text that a report writes, as str. */

@@ -4,7 +4,7 @@
 
 static _Atomic(PyObject *) empty, ndarray, dtypes[TAKT_DTYPE_COUNT];
 
-/* Looks it up, and never imports it. */
+/* Looks it up but never imports it. */
 static bool find(void)
 {
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
@@ -27,7 +27,7 @@ static bool find(void)
         return false;
     }
     ndarray = n;
-    empty = e; /* the last: threads that find it use the rest */
+    empty = e; /* stored last: a thread that finds it uses the rest */
     return true;
 }
 

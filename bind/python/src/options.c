@@ -47,7 +47,7 @@ static bool put(const struct option *o, PyObject *value, takt_plan_options *to)
     return !PyErr_Occurred();
 }
 
-/* Options that are words or numbers here and something else there. */
+/* Options that are words or numbers here and another type there. */
 static bool is_other(const char *name)
 {
     return strcmp(name, "level") == 0 || strcmp(name, "simd") == 0;

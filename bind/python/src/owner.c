@@ -124,7 +124,7 @@ static bool join(owner *x, owner *a)
     return true;
 }
 
-/* What a ring keeps of itself needs no count. */
+/* Bytes that a ring keeps of itself need no count. */
 static void forget_own(owner *lead)
 {
     owner *one = lead;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* An array for each, with what does not change: names and types. */
+/* An array for each, with the parts that do not change: names and types. */
 static PyObject *rows_of(const takt_model *m)
 {
     const size_t count = takt_model_param_count(m);

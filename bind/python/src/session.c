@@ -113,7 +113,7 @@ Py_ssize_t session_find(session_object *o, PyObject *name)
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : "(no name)";
     const takt_tensor_view none = {.data = NULL};
     if (text != NULL && takt_session_bind(o->s, text, &none) != TAKT_OK)
-        session_raise(o); /* in its words, with what was meant */
+        session_raise(o); /* in the model's words, with the likely meaning */
     else if (!PyErr_Occurred())
         raise_status(TAKT_ERR_NOT_FOUND, NULL, "there is no input or output of this name");
     return -1;
@@ -175,7 +175,7 @@ static bool bind_one(session_object *o, PyObject *name, PyObject *array)
     if (!hold_take_any(&h, array, (size_t)i >= o->in_count, p->desc->name))
         return false;
     const bool is_copy = h.object != array;
-    if (is_copy) /* what is written to the array later would not be seen */
+    if (is_copy) /* later writes to the array would not be seen */
         raise_status(TAKT_ERR_ARGUMENT, "bind takt.asarray(x), a copy, or call the session with x",
                      "%s: elements of %s share bytes here, and have a byte each in NumPy",
                      p->desc->name, takt_dtype_name(h.view.dtype));

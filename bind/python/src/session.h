@@ -10,21 +10,21 @@ typedef struct port {
     PyObject *name;        /* interned */
     PyObject *shape;       /* of desc, a tuple */
     hold bound;            /* by bind(); object NULL: nothing */
-    takt_tensor_view now;  /* what the session has bound now; data NULL: its own memory */
+    takt_tensor_view now;  /* the data that is bound now; data NULL: its own memory */
 } port;
 
 typedef struct session_object {
     OBJECT_HEAD owner *owner;
     takt_session *s; /* NULL: not opened yet, or closed */
-    PyObject *model; /* a model_object: other sizes need it */
+    PyObject *model; /* a model_object: needed for other sizes */
     PyObject *sizes; /* of named dimensions, a dictionary */
     port *ports;     /* inputs, then outputs */
     size_t in_count, out_count;
     atomic_int busy;
-    atomic_flag moving; /* `s` is taken down, or cancelled by a thread that does not own it */
+    atomic_flag moving; /* `s` is destroyed, or cancelled by a thread that does not own it */
     bool is_dirty;      /* the session's bindings differ from those of bind() */
     bool is_long;       /* a run may take so long that the user presses Ctrl-C */
-    bool is_static;     /* sizes stay as they are */
+    bool is_static;     /* sizes do not change */
     unsigned generation;
 } session_object;
 
@@ -38,14 +38,14 @@ bool session_bind(session_object *o, port *p, const takt_tensor_view *v);
 bool session_restore(session_object *o);
 /* One run; `deadline_ns` 0: none. */
 bool session_execute(session_object *o, uint64_t deadline_ns);
-/* Other sizes, if the shapes of `in` (one per input) require them. */
+/* Switches to other sizes, if the shapes of `in` (one per input) require it. */
 bool session_fit(session_object *o, const hold *in);
 bool session_resize(session_object *o, PyObject *sizes, bool grows);
 /* Sizes that were not given are those that the plan assumed. */
 bool session_learn_sizes(session_object *o);
 /* Rebuilds the descriptions after the session changed size. */
 bool session_refresh(session_object *o);
-/* The session is another one now, with nothing bound. */
+/* The session is a different one now, with nothing bound. */
 void session_forget(session_object *o);
 /* The index of the port of that name; -1: raised. */
 Py_ssize_t session_find(session_object *o, PyObject *name);

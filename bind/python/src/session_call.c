@@ -197,7 +197,7 @@ static bool take_outputs(call *c, PyObject *out)
 
 /* ---- the call ---- */
 
-/* A result of value-dependent size: as large as the run found it. */
+/* A result of value-dependent size, as the run found it. */
 static bool copy_output(call *c, size_t i)
 {
     const takt_tensor_view *v = takt_session_output(c->o->s, i);

@@ -87,7 +87,7 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
     return made;
 }
 
-/* Both sessions belong to this thread meanwhile. */
+/* Both sessions belong to this thread for the duration. */
 static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"other", "seconds", "blocks", "margin", NULL};

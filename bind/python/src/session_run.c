@@ -6,7 +6,7 @@
 /* ---- one run ---- */
 
 /* A run that found sizes may have switched to another plan: descriptions of the previous one are
- * gone or out of date. */
+ * invalid. */
 static bool moved(const session_object *o)
 {
     for (size_t i = 0; i < o->out_count; i++)
@@ -85,7 +85,8 @@ bool session_resize(session_object *o, PyObject *sizes, bool grows)
     }
     Py_XDECREF(text);
     if (words != NULL && status != TAKT_OK) {
-        /* It may have another plan for the same sizes: descriptions of the one before are gone. */
+        /* There may be another plan for the same sizes: descriptions of the previous one are
+         * invalid. */
         o->is_dirty = true;
         session_forget(o);
         if (session_refresh(o))

@@ -18,8 +18,8 @@ typedef struct job {
     PyObject *type, *value, *trace; /* what `keep` raised, or NULL */
 } job;
 
-/* Whether a layer stays as it is. After an exception all do, and the function is no longer called.
- * It may use the model: the thread holds its lock, which is recursive. */
+/* Whether a layer is left unchanged. After an exception all are, and the function is no longer
+ * called. It may use the model: the thread holds its lock, which is recursive. */
 static bool keeps(void *user, const char *layer)
 {
     job *j = user;

@@ -148,7 +148,7 @@ static int init(PyObject *self, PyObject *args, PyObject *kwargs)
 typedef struct batch {
     takt_named_view at[MOST_VIEWS];
     hold held[MOST_VIEWS];
-    PyObject *dense[MOST_VIEWS]; /* copies of what is not, or NULL */
+    PyObject *dense[MOST_VIEWS]; /* copies of those that are not, or NULL */
     size_t count;
 } batch;
 

@@ -294,7 +294,7 @@ bool hold_take(hold *h, PyObject *object, bool writable, const char *what)
     return false;
 }
 
-/* Where arrays without elements lie that have no address. */
+/* An address for arrays without elements, which have none. */
 static _Alignas(16) char nothing;
 
 bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
@@ -315,7 +315,7 @@ bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
                (is_soft_failure(h) && take_interface_instead(h, object, writable, what));
     }
     if (good) {
-        if (h->object == NULL) /* else a copy that was made for it */
+        if (h->object == NULL) /* otherwise a copy that was made for it */
             h->object = Py_NewRef(object);
         /* PyTorch's empty tensors have no address, and to a session NULL means "unbind". */
         if (h->view.data == NULL && h->view.device == 0 && view_count(&h->view) == 0)

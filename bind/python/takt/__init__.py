@@ -64,7 +64,7 @@ __all__ = [
 
 
 def backends() -> "list[dict[str, object]]":
-    """The backends: name, whether each can be used here or why not, and what it is good for."""
+    """The backends: name, whether each is available or why not, and what it is good for."""
     import json
 
     from . import _takt
@@ -93,7 +93,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """What most programs do not use is imported when it is asked for."""
+    """Names that most programs do not use are imported on first use."""
     import importlib
     if name in ("ops", "nn", "benchmark", "onnx_backend", "torch_backend"):
         return importlib.import_module(f".{name}", __name__)

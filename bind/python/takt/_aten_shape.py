@@ -231,7 +231,7 @@ def _scatter(c: Lowering, x: Any, dim: int, index: Any, source: Any) -> Any:
 
 
 def _places(x: Any, indices: Any) -> "tuple[list[int], Any]":
-    """The axes that have an index, and rows of coordinates on them."""
+    """The axes that are indexed, and rows of coordinates on them."""
     axes = [i for i, it in enumerate(indices) if it is not None]
     given = [indices[i] for i in axes]
     refuse(all(it.dtype in ("i64", "i32") for it in given), "a mask as an index")

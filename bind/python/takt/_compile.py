@@ -52,7 +52,7 @@ class ProfileStats:
 
     @property
     def execution_breakdown(self) -> dict[str, Any]:
-        """Where the time of a run goes, step by step: the model is run again to measure it."""
+        """Where the time of a run goes, step by step; runs the model again to measure it."""
         import json
         made = json.loads(self._session._profile("steps", 0.2, True))
         assert isinstance(made, dict)

@@ -26,7 +26,7 @@ class Dataset:
 
     @property
     def fields(self) -> list[TensorInfo]:
-        """What a sample has: 'x', and 'labels' where there are any."""
+        """The fields of a sample: 'x', and 'labels' if there are any."""
         return list(self._fields)
 
     @property
@@ -127,7 +127,7 @@ class DataLoader:
         from threading import Thread
         jobs: Any = SimpleQueue()
         waiting: deque[Any] = deque()
-        # A program may end in the middle of an epoch: it does not wait for them.
+        # A program may end in the middle of an epoch: it does not wait for the threads.
         threads = [Thread(target=self._work, args=(epoch, jobs), name=f"takt-loader-{i}",
                           daemon=True) for i in range(self.num_workers)]
         for thread in threads:

@@ -121,7 +121,7 @@ class Statement:
 
 
 class Program:
-    """The statements of a model whose states stay as they are, and its constants."""
+    """The statements of a model whose states are unchanged, and its constants."""
 
     def __init__(self, model: "Model"):
         text = model._raw.report("print", None, True)

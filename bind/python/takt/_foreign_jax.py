@@ -109,7 +109,7 @@ class JaxSpace:
         return (jnp.max if largest else jnp.min)(x, axis=tuple(axes), keepdims=keep)
 
     def arg(self, x: Any, axis: int, largest: bool) -> Any:
-        """Where the first such element is."""
+        """The position of the first such element."""
         return (jnp.argmax if largest else jnp.argmin)(x, axis=axis).astype("int64")
 
     def cumsum(self, x: Any, axis: int) -> Any:

@@ -114,7 +114,7 @@ class TorchSpace:
         return (torch.amax if largest else torch.amin)(x, dim=tuple(axes), keepdim=keep)
 
     def arg(self, x: torch.Tensor, axis: int, largest: bool) -> torch.Tensor:
-        """Where the first such element is."""
+        """The position of the first such element."""
         at = torch.sort(x.to(torch.uint8) if x.dtype is torch.bool else x, dim=axis,
                         descending=largest, stable=True)[1]
         return at.select(axis, 0)

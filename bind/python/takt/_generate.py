@@ -41,7 +41,7 @@ class Generator:
 
     @property
     def context(self) -> int:
-        """Tokens that there is room for."""
+        """The number of tokens that fit."""
         return int(self._raw.facts()["context"])
 
     @property
@@ -51,7 +51,7 @@ class Generator:
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return int(self._raw.facts()["vocabulary"])
 
     @property
@@ -76,8 +76,8 @@ class Generator:
                  dry_breakers: Optional[Iterable[str]] = None) -> Generated:
         """Continues the prompt. `on_text` receives pieces as they come; returning False ends it.
 
-        With keep=True it goes on from what was read and written before. Settings of samplers have
-        the names of `takt generate`; 0 is off, or the default of what is on.
+        With keep=True it continues after what was read and written before. Sampler settings
+        are named as in `takt generate`; 0 means off, or the default of a sampler that is on.
         """
         if max_tokens < 0:
             raise ArgumentError("max_tokens is at least 0; 0 means until the text ends")

@@ -16,7 +16,7 @@ def escape(text: "Any") -> str:
 
 
 def table(caption: str, head: "Sequence[str]", rows: "Iterable[Sequence[Any]]") -> str:
-    """A table with a head row; cells that begin with <svg or <div are taken as they are."""
+    """A table with a head row; cells that begin with <svg or <div are inserted verbatim."""
     def cell(value: Any) -> str:
         text = str(value)
         return text if text.startswith(("<svg", "<div")) else escape(text)

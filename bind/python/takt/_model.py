@@ -108,7 +108,7 @@ class Plan:
         return self._raw.report("draw")
 
     def graph_svg(self) -> str:
-        """The steps and what flows between them, as a picture."""
+        """The steps and the data flow between them, as a picture."""
         return self._raw.report("graph")
 
     def _repr_html_(self) -> str:
@@ -189,7 +189,7 @@ class Model:
     def __init__(self, raw: _takt.Model, path: str = "",
                  again: Optional[Callable[[], _takt.Model]] = None):
         self._raw, self._path = raw, path
-        self.report: dict[str, Any] = {}  # of what made it smaller
+        self.report: dict[str, Any] = {}  # of the change that made it smaller
         self._again = again  # loads it to be trained; None: it was derived from another
 
     @property
@@ -294,11 +294,11 @@ class Model:
         return {name: value for name, value, _ in self._raw.params() if value is not None}
 
     def set_parameter(self, name: str, value: Any) -> None:
-        """Replaces one; sessions made afterwards use it."""
+        """Replaces one; only sessions made afterwards use it."""
         self._raw.param_put(name, value)
 
     def copy_weights(self, other: "Model") -> None:
-        """Parameters and states of another model, by name, where both have the same."""
+        """Copies parameters and states of another model, by name, where both have them."""
         have = self.parameters()
         for name, value in other.parameters().items():
             if name in have and (value.dtype, value.shape) == (have[name].dtype, have[name].shape):

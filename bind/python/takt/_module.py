@@ -132,7 +132,7 @@ class Module:
         weights_changed()
 
     def _keep(self, name: str, value: _takt.Array) -> bool:
-        """Gives a weight to the part that owns it; False: no part does."""
+        """Sets a weight of the part that owns it; False: no part does."""
         for path, module in self._owners():
             if path and not name.startswith(f"{path}."):
                 continue
@@ -289,7 +289,7 @@ class Sequential(Module):
             setattr(self, str(i), part)
 
     def forward(self, x: Any) -> Any:
-        """Through all of them."""
+        """Applies all of them."""
         for part in self.children():
             x = part(x)
         return x

@@ -1,4 +1,4 @@
-"""_node.py - nodes of a graph that is being recorded, and values as the language writes them."""
+"""_node.py - nodes of a graph that is being recorded, and their values in the model language."""
 from __future__ import annotations
 
 import re
@@ -27,12 +27,12 @@ def quoted(text: str) -> str:
 
 
 def name_of(text: str) -> str:
-    """A name of the language: as it is, or in backquotes."""
+    """A name in the model language: unchanged, or in backquotes."""
     return text if _WORD.match(text) else "`" + text.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def written(value: Any) -> str:
-    """A value of Python as the language writes it."""
+    """A Python value in the syntax of the model language."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -58,7 +58,7 @@ def type_text(dtype: str, shape: Sequence[Dim]) -> str:
 
 
 class Node:
-    """One operation, layer, parameter, input or array, and what it gives."""
+    """One operation, layer, parameter, input or array, and its results."""
 
     __slots__ = ("kind", "name", "inputs", "attributes", "types", "array", "owner")
 

@@ -196,7 +196,8 @@ class InferenceSession(Session):
             self._begin(self._plan_of(model, sizes, model is not path_or_bytes), sizes)
             self._waits = False
         except Error as problem:
-            # Sizes that were not given are 1, which an op (code 21xx) may refuse: a run has others.
+            # Sizes that were not given are 1, which an op (code 21xx) may refuse although a run has
+            # others.
             if problem.code // 100 != 21 or all(isinstance(n, int) or n in sizes for n in names):
                 raise
             self._waits = True

@@ -135,10 +135,10 @@ class IOBinding:
         self._fetch[name] = value._array
 
     def synchronize_inputs(self) -> None:
-        """Nothing: the host waits for nobody."""
+        """Does nothing: the host never has to wait."""
 
     def synchronize_outputs(self) -> None:
-        """Nothing: the host waits for nobody."""
+        """Does nothing: the host never has to wait."""
 
     def get_outputs(self) -> list[OrtValue]:
         """The bound outputs of the last run."""

@@ -22,7 +22,8 @@ def _patience() -> float:
 
 
 def _is_terminal(stream: Any) -> bool:
-    """Programs without a console have no standard error, and some put an object of theirs there."""
+    """Programs without a console have no standard error, and some replace it by their own object.
+    """
     try:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
@@ -49,7 +50,7 @@ class Bar:
         self.is_drawn = False
 
     def at(self, done: int, said: str = "") -> None:
-        """Draws it, if it is time to."""
+        """Draws it, if it is time."""
         now = time.monotonic()
         if not self.wanted or now < self.due:
             return

@@ -104,7 +104,7 @@ plans_made = 0
 
 
 def _session(text: str) -> Any:
-    """A session of the text; the same text has the same one."""
+    """A session of the text; equal texts share one."""
     global plans_made
     found = _local.plans.get(text)
     if found is None:
@@ -119,7 +119,7 @@ def _session(text: str) -> Any:
 
 
 def evaluate(tensors: Sequence[Tensor]) -> None:
-    """Computes tensors in one run; those that are computed already cost nothing."""
+    """Computes tensors in one run; those already computed cost nothing."""
     roots = [x for x in tensors if x._node.kind != "array"]
     if not roots:
         return

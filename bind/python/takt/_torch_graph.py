@@ -27,14 +27,14 @@ _ON_INTEGERS = {operator.add, operator.sub, operator.mul, operator.floordiv, ope
 
 
 def dtype_of(dtype: torch.dtype) -> str:
-    """The element type's name here."""
+    """The name of the element type here."""
     if dtype not in _DTYPES:
         raise UnsupportedError(f"{dtype} tensors")
     return _DTYPES[dtype]
 
 
 def number(n: Any) -> int:
-    """A size, or what it was when the graph was made."""
+    """A size, or its value when the graph was made."""
     if isinstance(n, int):
         return n
     hint = n.node.hint
@@ -98,10 +98,10 @@ class Lowering:
                    for user in self.node.users)
 
     def product(self, sizes: "Sequence[int]") -> "Optional[tuple[Tensor, Tensor, Any]]":
-        """Factors and bias of a product that this view gives back the axes of its first factor.
+        """Factors and bias of a product whose result this view reshapes like its first factor.
 
-        torch multiplies matrices: it makes one of the first factor by a view, and the view of the
-        result stands between the product and what could be computed along with it.
+        torch multiplies matrices: a view turns the first factor into one, and the view of the
+        result separates the product from what could be fused with it.
         """
         made = self.node.args[0]
         if str(made.target) not in _PRODUCTS or made.kwargs or len(made.users) != 1:
@@ -120,7 +120,7 @@ class Lowering:
     # ---- nodes ----
 
     def give(self, node: Any, value: Any) -> None:
-        """What a node is, from outside."""
+        """A node's description."""
         self._values[node] = value
 
     def freeze(self, name: str, value: torch.Tensor) -> Tensor:
@@ -216,7 +216,7 @@ def _outputs(returned: Any) -> "list[Any]":
 
 def lower(module: "torch.fx.GraphModule", args: "Sequence[Any]", frozen: "set[int]",
           name: str) -> Lowered:
-    """The model of a graph for arguments of these shapes; those in `frozen` are part of it."""
+    """The model of a graph for arguments of these shapes; those in `frozen` become part of it."""
     lowering = Lowering(module)
     inputs: list[tuple[int, str]] = []
     returned: list[Any] = []

@@ -1,4 +1,5 @@
-"""_trace.py - what a function does to tensors, as a model: parameters, states, the trace itself."""
+"""_trace.py - records what a function does to tensors, as a model: parameters, states, the trace
+itself."""
 from __future__ import annotations
 
 import threading
@@ -80,7 +81,7 @@ class State(Parameter):
     _word = "state"
 
     def update(self, value: Any) -> None:
-        """What the state is after the run."""
+        """The state after the run."""
         if local.current is None:
             raise StateError("a state is updated in forward(), while the model is traced")
         local.current.updates[local.current.path_of(self)] = as_tensor(value, self._as_tensor())

@@ -210,7 +210,7 @@ class Trainer:
                              ("accuracy", [r.accuracy for r in self.history]),
                              ("validation loss", [r.val_loss for r in self.history]),
                              ("validation accuracy", [r.val_accuracy for r in self.history])):
-            if any(v == v for v in values):  # what was not measured is NaN in every epoch
+            if any(v == v for v in values):  # a value that was not measured is NaN in every epoch
                 columns[name] = [f"{v:.4g}" for v in values]
         columns["time"] = [duration(r.seconds) for r in self.history]
         return table("training", tuple(columns), list(zip(*columns.values()))) + lines(

@@ -31,7 +31,7 @@ BenchmarkConfig = Config
 
 
 class Result:
-    """What was measured, in seconds and bytes."""
+    """The measurements, in seconds and bytes."""
 
     def __init__(self, name: str, timing: dict[str, Any], plan: Any, batch: int):
         self.name, self.timing, self.plan, self.batch = name, timing, plan, batch
@@ -151,7 +151,7 @@ def compare(first: Any, second: Any, inputs: Optional[dict[str, Any]] = None, *,
 
 
 class Analysis:
-    """What a result says beyond its median."""
+    """The rest of a result, besides its median."""
 
     def __init__(self, result: Result):
         self.result = result
@@ -178,7 +178,7 @@ class Analysis:
 
 
 def analyze(result: Result) -> Analysis:
-    """What a result says."""
+    """A result as text."""
     return Analysis(result)
 
 

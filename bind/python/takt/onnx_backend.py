@@ -21,7 +21,7 @@ _SIZES = (TensorProto.INT64, TensorProto.INT32, TensorProto.FLOAT)
 
 
 def _may_hold_sizes(data: bytes) -> bool:
-    """Whether an input other than the first is a vector of numbers, as sizes and scales are."""
+    """Whether an input other than the first is a vector of numbers, such as sizes or scales."""
     graph = onnx.load_model_from_string(data).graph
     constant = {tensor.name for tensor in graph.initializer}
     types = [info.type.tensor_type for info in graph.input if info.name not in constant]

@@ -38,9 +38,9 @@ _VIEWS = {"view", "expand", "permute", "t", "transpose", "unsqueeze", "squeeze",
 
 
 class Report(namedtuple("Report", "graph nodes regions left")):
-    """Of one graph: what it is, its operations, how many models run them, and what torch runs.
+    """Report on one graph: its operations, how many models run them, and which remain in torch.
 
-    `left` has a reason for every operation that stays in torch.
+    `left` has a reason for each of those.
     """
 
     __slots__ = ()
@@ -156,7 +156,7 @@ def _short(node: Any) -> str:
 
 def _partition(graph: "torch.fx.GraphModule", left: "dict[Any, str]", frozen: "set[int]",
                name: str, options: "dict[str, Any]") -> "tuple[torch.fx.GraphModule, int]":
-    """The graph with models in place of what Takt can run."""
+    """The graph with the parts that Takt can run replaced by models."""
     from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
     from torch.fx.passes.operator_support import OperatorSupportBase
 
