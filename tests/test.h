@@ -19,7 +19,7 @@
 
 #include <takt/ctx.h>
 
-/* Sanitizers make system calls of their own and cost time: some checks say nothing under them. */
+/* Sanitizers make their own system calls and cost time: some checks are meaningless under them. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_SANITIZED 1
 #elif defined(__has_feature)

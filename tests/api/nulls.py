@@ -14,12 +14,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build", "release"))
 LIBRARY = os.path.join(BUILD, "libtakt-measure.so")  # and, with it, libtakt.so
 
-# Numbers that say how much memory lies behind a pointer: nobody can check them.
+# Numbers that say how much memory is behind a pointer: the library cannot check them.
 SIZES_OF_MEMORY = {"length", "count", "bytes", "size", "capacity", "most", "arena_bytes"}
 # They measure, train or wait for a given time, whatever else they are given.
 SLOW = re.compile(r"takt_(bench|load|compare|machine|ceil|environment|seeds|peak|measure|time|train"
                   r"|topology|counter|count_|cpu_confine|cpu_mask|set_affinity)")
-# Still to be held to this, with the header text.h that they came with.
+# Not yet covered, like the header text.h that they came with.
 LATER = re.compile(r"takt_(generat|embed|token|detoken|model_sized)")
 # Objects that a caller must have: without one, a function with a status fails.
 NEEDED = {"takt_ctx", "takt_model", "takt_plan", "takt_session"}
@@ -118,7 +118,7 @@ def call(lib, world, result, name, args):
 
 
 def opaque_without_object(params, world):
-    """An object that only a long way makes: what is passed in its place is not one."""
+    """An object that takes many calls to make: the pointer passed in its place is invalid."""
     for text, _, is_pointer in params:
         base = re.sub(r"\bconst\b|\bstruct\b", "", text).split()[0].rstrip("*")
         if is_pointer and text.count("*") == 1 and base in OPAQUE and base not in world.objects:
@@ -145,7 +145,7 @@ def main():
         if SLOW.match(name) or LATER.match(name) or not hasattr(lib, name):
             continue
         if any(not is_pointer and text.split()[0] in STRUCTS for text, _, is_pointer in params):
-            continue  # a struct by value cannot be made up here
+            continue  # a struct by value cannot be constructed here
         functions += 1
         needs = opaque_without_object(params, world)
         for i, (text, called, is_pointer) in enumerate(params):

@@ -23,7 +23,7 @@
 
 #include <takt/plan.h>
 
-/* What is being checked, for messages. */
+/* The subject of the check, for messages. */
 typedef struct agree_subject {
     const char *what;
     takt_ctx *ctx;
@@ -65,7 +65,7 @@ static takt_status agree_load(takt_ctx *ctx, const takt_view *v, const void *dat
     return TAKT_OK;
 }
 
-/* The value of node `id` as it lies in the session now; false if it is nowhere to be seen. */
+/* The current value of node `id` in the session; false if it is not accessible. */
 static bool agree_value(const agree_check *c, takt_id id, takt_array *out)
 {
     const takt_plan *plan = c->session->plan;
@@ -80,7 +80,7 @@ static bool agree_value(const agree_check *c, takt_id id, takt_array *out)
     if (buffer == UINT32_MAX || c->session->base[buffer] == NULL)
         return false;
     const takt_view *v = &plan->view_of[id];
-    if (v->rank != n->type->rank || v->dtype != n->type->dtype) /* no step asked for it */
+    if (v->rank != n->type->rank || v->dtype != n->type->dtype) /* no step requested it */
         return false;
     const char *data = (const char *)c->session->base[v->buffer] + v->offset;
     return agree_load(c->subject->ctx, v, data, out) == TAKT_OK;
@@ -109,13 +109,13 @@ static void agree_before(void *user, size_t step)
         c->in[k] = (takt_array){.rank = -1};
         if (n->in[k] == TAKT_NONE)
             continue;
-        /* What the step itself reads, if it has one view per input: state that others take over has
-         * been moved by the time the plan's own list of views was finished. */
+        /* The step's own view, if it has one per input: state that other values take over had moved
+         * when the plan's own list of views was finished. */
         const takt_view *v = s->in_count == n->in_count ? &s->in[k] : NULL;
         const takt_type *type = takt_type_of(plan->graph, n->in[k]);
         if (v != NULL && plan->buffers[v->buffer].place == TAKT_PLACE_FORM &&
             plan->graph->nodes[n->in[k]].op != &takt_op_state)
-            return; /* made of a state, packed: the value itself may be gone */
+            return; /* made from a state and packed: the value itself may be gone */
         if (v != NULL && v->dtype == type->dtype && v->rank == type->rank) {
             const char *data = (const char *)c->session->base[v->buffer] + v->offset;
             if (agree_load(c->subject->ctx, v, data, &c->in[k]) != TAKT_OK)
@@ -146,7 +146,7 @@ static void agree_compare(const agree_check *c, const takt_step *s, uint32_t k,
     takt_array_release(c->subject->ctx, &got);
 }
 
-/* The same magnitude for every element of the results: the largest of what went in and came out. */
+/* One magnitude for every element of the results: the largest of all operands and results. */
 static bool agree_level(const agree_check *c, const takt_node *n, const takt_array *want,
                         takt_array *magnitude)
 {
@@ -178,7 +178,8 @@ static void agree_after(void *user, size_t step)
         const bool sums = agree_is_sum(n);
         const bool is_gelu = n->op == &takt_op_gelu; /* its error is measured by |x| */
         if (sums) {
-            /* x of max_pool_dx stays: it says which elements the others are added to. */
+            /* x of max_pool_dx is unchanged: it determines which elements the others are added
+             * to. */
             for (uint32_t k = n->op == &takt_op_max_pool_dx; k < n->in_count; k++)
                 for (size_t i = 0; c->in[k].f != NULL && i < c->in[k].count; i++)
                     c->in[k].f[i] = fabs(c->in[k].f[i]);

@@ -62,8 +62,8 @@ static double agree_largest(const takt_array *a, double most)
     return most;
 }
 
-/* Some product is taken inside: what comes out of a body may be small by cancellation, or by an
- * activation, and is not a measure of what went in. The largest value that is there is. */
+/* There is a product inside: a body's result may be small because of cancellation or an activation,
+ * and does not show the magnitude of its operands. The largest value of all does. */
 static bool agree_is_recurrent(const takt_node *n)
 {
     const int body = n->op == &takt_op_scan ? takt_op_attr_index(n->op, "body") : -1;
@@ -94,8 +94,8 @@ static double agree_rounding(const takt_node *n, const takt_array *in)
     return (agree_is_winograd(n) ? 64 : 1) * ((double)most + 2);
 }
 
-/* `allowed` roundings of the compute type, and one of the result's own. `magnitude`: what the error
- * is relative to; NULL: the result itself. */
+/* `allowed` roundings of the compute type, and one of the result's own. `magnitude`: reference of
+ * the relative error; NULL: the result itself. */
 static bool agree_within(const takt_array *got, const takt_array *want, const takt_array *magnitude,
                          double allowed, size_t *at)
 {

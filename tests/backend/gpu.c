@@ -1,5 +1,5 @@
-/* gpu.c - the cuda backend over a driver of the tests: every op's samples, and models with the
- * cpu's bits. gpu_faults.c has what goes wrong. */
+/* gpu.c - the cuda backend with the tests' driver: samples of every op, and models with the cpu's
+ * bits. gpu_faults.c tests failures. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -304,7 +304,7 @@ static void large(void)
     }
 }
 
-/* What no kernel does in so little is refused with the figures. */
+/* A limit that no kernel can meet is refused with the figures. */
 static void too_large(void)
 {
     const char *text = "model m(q: f32[1, 2, 4], k: f32[1, 20000, 4], v: f32[1, 20000, 4]) -> (y: "

@@ -83,7 +83,7 @@ static void read_outcome(takt_ctx *ctx, const takt_plan *plan, takt_session *s, 
     }
 }
 
-/* `takt plan` states what is pinned before it is. */
+/* `takt plan` reports pinned memory before it is allocated. */
 static void expect_stated(const takt_plan *plan)
 {
     takt_host_memory h = {0, 0};

@@ -83,8 +83,8 @@ static int gather(void *user, const char *piece, size_t length)
     return 0;
 }
 
-/* Two steps of 0.7 ms do not fit into one segment: the bits are those of one, and `takt plan` says
- * where the cuts are. */
+/* Two steps of 0.7 ms do not fit into one segment: the bits are the same as in one, and `takt plan`
+ * shows the cuts. */
 static void cut(void)
 {
     static char said[8192];
@@ -118,13 +118,13 @@ static void cut(void)
     end(&b);
 }
 
-/* A clock that goes on whenever it is looked at. */
+/* A clock that advances whenever it is read. */
 static uint64_t tick(void *user)
 {
     return *(uint64_t *)user += 1000;
 }
 
-/* A deadline ends a run between two of them: fewer graphs are launched than there are. */
+/* A deadline ends a run between two of them: not all graphs are launched. */
 static void interrupted(void)
 {
     bench b;

@@ -1,4 +1,4 @@
-/* gpu_faults.c - the cuda backend over a driver of the tests when something goes wrong: reasons,
+/* gpu_faults.c - the cuda backend with the tests' driver when something goes wrong: reasons,
  * faults, lost devices, failures of every call of the driver; and the choice of `auto`. */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void reasons(void)
 
 #define PICK "model pick(i: i64[3], t: f32[4, 5]) -> (y: f32[3, 5]) {\n"
 static const char pick[] = PICK "  return y = op.gather(t, i, axis=0) * 2\n}\n";
-/* What follows may lie where the indices were. */
+/* Later values may reuse the memory of the indices. */
 static const char longer[] = PICK "  u = op.gather(t, i, axis=0)\n"
                                   "  v = u @ transpose(u, perm=[1, 0])\n"
                                   "  return y = (v @ v) @ u\n}\n";
@@ -105,7 +105,7 @@ static void index_faults(void)
     index_faults_of(longer);
 }
 
-/* A whole life of a session in which call `k` of the driver fails. True if it came to that. */
+/* The life of a session in which call `k` of the driver fails. True if that call was reached. */
 static bool fails_at(uint64_t k, int result, bool for_ever)
 {
     takt_ctx *ctx;
@@ -145,7 +145,7 @@ static void failing_calls(void)
     }
 }
 
-/* A device that fails once stays away; sessions on the cpu go on. */
+/* A device that fails once is not used again; sessions on the cpu continue. */
 static void lost_device(void)
 {
     takt_ctx *ctx;
@@ -175,7 +175,7 @@ static void lost_device(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
-/* A child of a fork has no device: a run and a new session say so, and the parent's go on. */
+/* A forked child has no device: a run and a new session report that, and the parent's continue. */
 static void forked(void)
 {
     takt_ctx *ctx;
@@ -207,7 +207,7 @@ static void forked(void)
     EXPECT(gpu_count().live_objects == 0 && gpu_count().live_bytes == 0);
 }
 
-/* The driver takes the work, and the wait for it fails: from then on every call does. */
+/* The driver accepts the work, and the wait for it fails: from then on every call does. */
 static void lost_in_graph(void)
 {
     takt_ctx *ctx;
@@ -281,7 +281,7 @@ static void stuck(void)
     EXPECT(gpu_count().live_objects == before.live_objects);
 }
 
-/* What another library made current on this thread is current after every call. */
+/* A context that another library made current on this thread is current after every call. */
 static void other_context(void)
 {
     takt_ctx *ctx;
@@ -305,7 +305,7 @@ static void other_context(void)
     EXPECT(gpu_count().wrong == NULL, "%s", gpu_count().wrong);
 }
 
-/* What a kernel of one session needs stays allowed when another needs less. */
+/* Shared memory allowed for a kernel of one session stays allowed when another needs less. */
 static void shared_memory(void)
 {
     static const char *const texts[] = {

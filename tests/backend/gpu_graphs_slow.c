@@ -21,7 +21,7 @@
 static size_t steps_away, steps_home;
 static bool is_real; /* the driver is the machine's */
 
-/* Copies cost nothing, so that no part of a graph stays on the host for them. */
+/* Copies are free, so that no part of a graph stays on the host to avoid them. */
 static const takt_machine *machine(const void *state, takt_isa_set isas)
 {
     static const takt_machine figures = {

@@ -12,9 +12,10 @@
 #include "op/ops.h"
 #include "util/sample.h"
 
-enum { MOST = 75 }; /* samples, of all ops in the types that they are written for */
+enum { MOST = 75 }; /* samples of all ops, in the types they are written for */
 
-/* Steps that stay because copies cost more, or have nothing to do, would run there. */
+/* Counts steps that stay on the host although the device could run them: copies cost more, or they
+ * are empty. */
 static bool is_lacking(const takt_step *step)
 {
     return strcmp(step->backend->name, "gpu") != 0 && step->node_count > 0 && step->note != NULL &&

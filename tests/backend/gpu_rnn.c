@@ -77,8 +77,8 @@ static void every_form(void)
     }
 }
 
-/* Several chunks of a product, blocks that wait for each other, rows in groups and tiles; on a
- * device with little shared memory, weights that stay outside of it. */
+/* Products of several chunks, blocks that wait for each other, rows in groups and tiles; on a
+ * device with little shared memory, weights that do not fit into it. */
 static void large_ones(void)
 {
     static const int batches[] = {1, 3, 12};
@@ -136,8 +136,8 @@ static void inner_weights(void)
         check(texts[i], &(gpu_settings){.order = (grid_order)(i % GRID_ORDERS)}, 1);
 }
 
-/* Where other steps stay on the host, a layer is worth its copies if its iterations are long: each
- * takes some 8 us there, however few units it has. */
+/* If other steps stay on the host, a layer pays for its copies only if its iterations are long:
+ * each takes about 8 us on the device, however few units it has. */
 static void island(void)
 {
     static const struct {

@@ -75,7 +75,8 @@ static void same(const bench *b, const takt_tensor_view *outs, const char *what)
     }
 }
 
-/* Nothing goes between host and device, whatever the alignment, and other pointers make no graph.
+/* Nothing is copied between host and device, whatever the alignment, and other pointers do not need
+ * a new graph.
  */
 static void where_they_lie(void)
 {
@@ -243,7 +244,7 @@ static void dlpack(void)
     end(&b);
 }
 
-/* A run on the caller's stream is there when that has come to it, and not before. */
+/* A run on the caller's stream is complete when the stream reaches it, not before. */
 static void streams(void)
 {
     int queue;

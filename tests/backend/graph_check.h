@@ -1,12 +1,12 @@
-/* graph_check.h - one random graph on the cpu backend: right step by step, the same bits in all
- * plans, no memory lost. */
+/* graph_check.h - one random graph on the cpu backend: each step correct, the same bits in all
+ * plans, no memory leaked. */
 #ifndef TAKT_TESTS_BACKEND_GRAPH_CHECK_H
 #define TAKT_TESTS_BACKEND_GRAPH_CHECK_H
 
 #include "backend/agree.h"
 #include "util/graphgen.h"
 
-/* The values of the slots as tensors: what a loaded model would have. */
+/* The values of the slots as tensors, as in a loaded model. */
 static bool graph_check_slots(const takt_gen *gen, const takt_gen_values *values,
                               takt_tensor *slots)
 {

@@ -1,5 +1,5 @@
-/* late.c - plans in two memories: a backend with a space and a thread of its own next to cpu gives
- * cpu's bits, whatever it refuses, and whichever of its calls fails. */
+/* late.c - plans in two memories: cpu and a backend with its own space and thread give cpu's bits,
+ * whatever it refuses, and whichever of its calls fails. */
 #include "util/late.h"
 
 #include "api/backends.h"
@@ -15,7 +15,8 @@
 
 static size_t mixed, away;
 
-/* cpu first, each step held to the interpreter; then plans that late runs some or all of. */
+/* First cpu, each step checked against the interpreter; then plans that late runs in part or
+ * completely. */
 static void compare(const agree_subject *a)
 {
     static const char unlicensed[] = "-fold-weights,-quantized,-reduce-strength,-winograd";
@@ -185,7 +186,7 @@ static void go_on(const fixture *f, uint64_t call, int done)
         EXPECT_STATUS(NULL, run(f, 1, results), TAKT_ERR_DEVICE);
         return;
     }
-    if (id == TAKT_E_STATE_LOST) { /* in the commit phase: what is there is not shown to anybody */
+    if (id == TAKT_E_STATE_LOST) { /* in the commit phase: this memory is visible to nobody */
         lost++;
         EXPECT_STATUS(NULL, get_state(f, state), TAKT_ERR_DEVICE);
         EXPECT_STATUS(NULL, run(f, 1, results), TAKT_ERR_DEVICE);
@@ -245,7 +246,7 @@ static void faults(void)
     EXPECT(lost > 0, "no call of a commit phase failed");
 }
 
-/* What a step cannot compute is reported as cpu tells it, and leaves the state as it was. */
+/* A step's fault is reported as by cpu, and leaves the state unchanged. */
 static void indices(void)
 {
     fixture f = {0};
@@ -309,7 +310,7 @@ static void deadlines(void)
     EXPECT(takt_late_end() == NULL);
 }
 
-/* ---- who runs what ---- */
+/* ---- which backend runs what ---- */
 
 enum { REPORT = 1 << 16 };
 
@@ -362,7 +363,7 @@ static void islands(void)
     fixture f = {0};
     takt_late_begin();
     takt_late.machine = &far;
-    if (EXPECT_OK(f.ctx, start(&f, NULL, text))) { /* all of it is what the caller asked for */
+    if (EXPECT_OK(f.ctx, start(&f, NULL, text))) { /* exactly what the caller requested */
         EXPECT_IS(steps_of(f.plan, NULL, &takt_backend_late), >, 3);
         report(f.plan);
         EXPECT(f.plan->space_count == 2 && f.plan->space[1].arena > 0 &&

@@ -1,5 +1,5 @@
-/* late_sessions.c - sessions in two memories: other sizes, twins, two at once, under a profile; one
- * device and one copy of the weights serve them all. */
+/* late_sessions.c - sessions in two memories: other sizes, twins, two at once, profiled; all share
+ * one device and one copy of the weights. */
 #include "util/late.h"
 
 #include <pthread.h>
@@ -196,8 +196,8 @@ static float runs_of(takt_session *s)
     return run(s, 4, y) ? y[16] : -1;
 }
 
-/* What the device makes stays there: a run brings inputs and fetches outputs, nothing else. A plan
- * for the host may share that state all the same. */
+/* Values made on the device stay there: a run copies only inputs and outputs. A plan for the host
+ * can still share that state. */
 static void state_stays(void)
 {
     float count[2] = {0};
@@ -257,7 +257,7 @@ static int sink(void *user, const char *bytes, size_t length)
     return 0;
 }
 
-/* A limit of the device's memory, to the byte; shown with what the plan needs of it. */
+/* A limit on the device's memory, exact to the byte; shown with the plan's requirement. */
 static void limits(const takt_plan_options *plain, size_t need)
 {
     static char shown[8192];

@@ -45,7 +45,7 @@ typedef struct samples_run {
     size_t checked, refused;
 } samples_run;
 
-/* One sample in a context of its own, whose memory is counted. */
+/* One sample in a separate context, whose memory is counted. */
 static void samples_check(samples_run *r, const takt_op *op, const char *text)
 {
     takt_inject inject;

@@ -46,7 +46,7 @@ static void spread_copy(const takt_tensor_view *v, const char *dense, size_t cou
     }
 }
 
-/* Binds input `i` with the values that lie in its own memory. */
+/* Binds input `i` with the values from its own memory. */
 static bool spread_bind(takt_session *s, size_t i, spread_buffers *b)
 {
     takt_tensor_view v = *takt_session_input(s, i);

@@ -1,4 +1,4 @@
-/* state.c - state updated in place: nothing is copied, and after any failure it is as it was. */
+/* state.c - state updated in place: nothing is copied, and any failure leaves it unchanged. */
 #include "api/session/session.h"
 #include "plan/backend.h"
 #include "test.h"

@@ -34,7 +34,7 @@ class Machine:
 
 
 def row(machine, found, blocks=6, share=lambda time: 1.0):
-    """Blocks of two engines as the driver takes them; a run of 6 ms tells how fast it was."""
+    """Blocks of two engines as the driver runs them; a run of 6 ms reports its speed."""
     found.begin(1)
     taken = []
     for _ in range(blocks):
@@ -87,13 +87,13 @@ machine, found = made(lambda time, cpu: (100.0, 28.0 if 0.03 < time % 0.1 < 0.06
 row(machine, found)
 assert sum(found.repeated.values()) > 0
 
-# one processor becomes slow for good: the other is taken, and hardly a round is lost
+# one processor becomes slow for good: the other is used, and hardly any round is lost
 machine, found = made(lambda time, cpu: SLOW if cpu == 0 and time > 0.05 else FAST)
 taken = row(machine, found)
 assert found.cpu == 1 and sum(found.repeated.values()) <= 1, (found.cpu, found.repeated)
 assert found.counting(taken)[1] and rates_of(found.counting(taken)[0]) == {100.0}
 
-# other processes of this system have the processor: probes do not see that, the engine's time does
+# other processes of this system use the processor: probes do not see that, the engine's time does
 machine, found = made(lambda time, cpu: FAST)
 taken = row(machine, found, share=lambda time: 0.5 if 0.03 < time % 0.1 < 0.06 else 1.0)
 assert sum(found.repeated.values()) > 0 and found.counting(taken)[1]
@@ -109,7 +109,7 @@ plain = 6 * 4 * 0.006
 assert machine.time < plain + 2 * gate.PATIENCE + 4 * 0.02 + 0.1, machine.time
 assert found.summary()["slow"] > 0.9, found.summary()
 
-# slow from the start and fast later: what was taken before is known to be slow then
+# slow from the start and fast later: then earlier rounds are recognised as slow
 machine, found = made(lambda time, cpu: SLOW if time < 0.5 else FAST)
 early = row(machine, found, blocks=3)
 assert found.repeated == {} and found.counting(early)[1], "nobody knows better yet"
@@ -119,7 +119,7 @@ assert not found.counting(early)[1] and rates_of(found.counting(early)[0]) == {5
 counted, is_steady = found.counting(early + late)
 assert is_steady and rates_of(counted) == {100.0} and lengths(counted) == {"takt": 5, "peer": 5}
 
-# one engine that was never at full rate: none is judged by other rounds than the rest
+# one engine was never at full rate: all engines are judged by the same rounds
 for block in late:
     block.rounds["peer"] = [(samples, SLOW + (1.0,)) for samples, _ in block.rounds["peer"]]
 assert not found.counting(late)[1] and lengths(found.counting(late)[0])["takt"] == 5

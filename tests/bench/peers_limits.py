@@ -45,7 +45,7 @@ assert [e["what"].endswith("calling the threads") for e in narrow] == [False, Tr
 assert limits.cells(all_of["resnet50"])[3] == "missed"
 assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
 
-# time over reading once; p99 over median against the 1.2 of the best peer, who is the fastest, and
+# time over reading once; p99 over median against 1.2 of the fastest peer, and
 # against the 1.05 of the steadiest, of which nothing is wanted
 mlp = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("mlp_b1")]
 assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917, 1.048], mlp
@@ -55,7 +55,7 @@ assert limits.cells(mlp[2])[:3] == ["mlp_b1, p99 over median, over the steadiest
 alone = [{**r, "best": None, "p99": {"takt": 1.0}} for r in rows]
 assert not [e for e in limits.limits({"rows": alone}) if "p99" in e["what"]], "there is no peer"
 
-# the interval of a tail over another: drawn from blocks, of which the same few are taken of both
+# the interval of a ratio of tails: blocks are resampled, the same ones for both
 if importlib.util.find_spec("numpy") is not None:
     steady = [[10.0] * 98 + [11.0] * 2] * 5
     assert tails.interval(steady, steady) == [1.0, 1.0], tails.interval(steady, steady)
@@ -75,7 +75,7 @@ all_of = found(rows, overhead=cost)
 assert limits.cells(all_of["2 threads over one"])[1:] == ["at most 1.02", "0.53", "held"]
 assert limits.cells(all_of["8 threads over one"])[3] == "1 of 2, worst relu_1m fast", all_of
 
-# overhead comes from its own program, whose words are these
+# overhead is measured by its own program, in these words
 with open(os.path.join("bench", "overhead", "overhead.c"), encoding="utf-8") as file:
     source = file.read()
 assert "a step without its kernel:" in source and "a worker that looks out:" in source
@@ -84,7 +84,7 @@ assert limits.parsed(SAID) == cost, limits.parsed(SAID)
 assert limits.cells(all_of["a step without its kernel"])[2:] == ["31 ns", "held"]
 assert limits.cells(all_of["waking a worker that looks out"])[3] == "missed"
 
-# rows of an older table say nothing of what they do not have
+# rows of an older table make no claim about fields they do not have
 old = [{k: v for k, v in r.items() if k != "moving"} for r in rows]
 assert "mlp_b1, 1 thread" not in limits.text(limits.limits({"rows": old}))
 assert limits.limits({"rows": []}) == [] and limits.markdown([]) == []

@@ -1,4 +1,4 @@
-"""peers_list.py - what bench/peers/run can say of itself it says before it installs anything."""
+"""peers_list.py - bench/peers/run answers questions about itself before it installs anything."""
 import os
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ assert "perhaps mlp_b" in near.stderr and "--list" in near.stderr, near.stderr
 assert "--limit" in peers("--help").stdout
 assert sorted(os.listdir(COPY)) == ["bench", "scripts"], os.listdir(COPY)
 
-# what is behind is named, in the Markdown and on the page, and nothing else is
+# rows that are behind are named, in the Markdown and on the page, and no others
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(COPY, "bench", "peers"))
 import page  # noqa: E402

@@ -48,7 +48,7 @@ def made():
 
 SUM, RELU, ADD = graph(30000, 1), graph(15000, 15000), graph(20000, 10000)
 
-# what is read, copied and added, each by its own loop
+# bytes read, copied and added, each measured by its own loop
 machine = made()
 for each in (SUM, RELU, ADD):
     machine.look(each, "f32", 1)

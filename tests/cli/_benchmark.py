@@ -33,7 +33,7 @@ def start(line, **more):
 
 
 def held(line, code=0, text=None):
-    """What call gives; it must end with this code, or one of these, and say this."""
+    """The result of call; it must end with this code, or one of these, and print this."""
     done = call(line)
     both = done.stdout + done.stderr
     codes = code if isinstance(code, tuple) else (code,)

@@ -12,7 +12,7 @@ LEVELS = {"L1": 100, "L2": 70, "L3": 50, "dram": 20}
 
 
 def reach(threads):
-    """What a number of threads reaches, as the file has it."""
+    """The file's rate for a number of threads."""
     peaks = {"f32_gflops": 80, "f64_gflops": 40, "int8_gops": 600, "f16_gflops": 160,
              "bf16_gflops": 320}
     return {"threads": threads, **{key: threads * value for key, value in peaks.items()},

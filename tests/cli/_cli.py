@@ -69,8 +69,8 @@ def write(name, content):
 
 
 def is_written(file):
-    """Whether a result is there. That it can be written is tried first: for a moment the file is
-    there and empty, and then gone again."""
+    """Whether a result has been written. Takt first tests whether it can write the file: for a
+    moment the file exists and is empty, and then is gone again."""
     try:
         return os.stat(file).st_size > 0
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""_serve.py - a server that runs while a test asks it."""
+"""_serve.py - a server that runs while a test queries it."""
 import http.client
 import json
 import os
@@ -25,7 +25,7 @@ signal.alarm(240)
 
 
 class Server:
-    """A server that runs while the block does."""
+    """A server that runs for the duration of the block."""
 
     def __init__(self, *args):
         self.run = subprocess.Popen([TOOL, "serve", *args, "--port", "0"], cwd=ROOT, env=CLEAN,
@@ -67,7 +67,7 @@ class Server:
         return status, json.loads(text)
 
     def raw(self, data, wait=30):
-        """What comes back for these bytes, until it closes or nothing more comes."""
+        """The response to these bytes, until the server closes or sends nothing more."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as link:
             link.sendall(data)
             got = b""

@@ -1,4 +1,4 @@
-"""_tensorflow.py - TensorFlow's converter on a network that is given as ONNX.
+"""_tensorflow.py - TensorFlow's converter applied to an ONNX network.
 
 The nodes become TensorFlow's, convolutions and pools with channels last between transposes; the
 converter makes all of it integers, with floats at both ends.

@@ -52,13 +52,13 @@ fails(4, "run", MLP, "-i", path("x.npy"), "--memory-limit", "800k", says=["TAKT4
 succeeds("run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "cuda=2G")
 fails(2, "plan", MLP, "--memory-limit", "no=2G", says=["no=2G is not understood", "cuda=2G"])
 fails(2, "plan", MLP, "--space-limit", "cuda=many", says=["not understood"])
-# Weights where they lie: the same results.
+# Weights read in place: the same results.
 expect(parsed("run", "--json", MLP, "-i", path("x.npy"), "--mmap")["digest"]
        == parsed("run", "--json", MLP, "-i", path("x.npy"))["digest"], "--mmap changes results")
 fails(4, "run", MLP, "-i", path("x.npy"), "--batch-size", "8", "--memory-limit", "64",
       says=["TAKT4002"])
 
-# What is wrong leaves what was there.
+# An error leaves existing files unchanged.
 with open(path("short.npy"), "wb") as out:
     out.write(open(path("few.npy"), "rb").read()[:-100])
 with open(path("z.npy"), "rb") as old:

@@ -41,7 +41,7 @@ def guides():
 
 
 def bottlenecks():
-    """The steps that make 80 % of the time, slowest first, each with what to do."""
+    """The steps that make up 80 % of the time, slowest first, each with a suggestion."""
     text = takt("benchmark analyze results_v1.json --bottlenecks")
     expect(text.startswith("batch 8, ") and "to gain\n    " in text, text)
     expect("noise" not in text and "outlier" not in text, f"nothing else: {text}")
@@ -145,7 +145,7 @@ def traced():
 
 
 def scheduled():
-    """Only that many runs are looked at; and what is not a schedule."""
+    """Only that many runs are examined; and values that are not a schedule."""
     line = "profile model.takt --duration 0.02 --json --schedule "
     for words, runs in (("wait=1,warmup=1,active=3", 3), ("active=5", 5)):
         expect(json.loads(takt(line + words))["profiled_runs"] == runs, words)
@@ -193,7 +193,8 @@ def profiles():
     takt("profile model.takt --duration 0.7 --brief")
     expect(time.monotonic() - start > 0.6, "who asks for a duration gets it")
     takt("profile model.takt --duration 0.05 --brief", text="95 % interval")
-    shares = []  # one thread: its steps are shorter than its turn, and medians leave out the rest
+    # one thread: its steps are shorter than its time slice, and medians exclude the rest
+    shares = []
     while len(shares) < 10 and not (shares and 0.7 < shares[-1] < 1.1):
         data = json.loads(takt("profile model.takt -D batch=32 -t 1 --duration 0.3 --json"))
         shares.append(sum(op["time_us"] for op in data["per_op"]) / data["profiled_run_us"])
@@ -272,7 +273,7 @@ def history(base):
     page = (TMP / "history.html").read_text()
     dates = re.findall(r'text-anchor="middle">(2026-10-\d\d)</text>', page)
     expect(dates == [f"2026-10-{day:02}" for day in (1, 5, 9, 13, 17)], f"dates of ticks: {dates}")
-    takt(line + " --fail-on slower:2%", 0) # what was slower is fixed
+    takt(line + " --fail-on slower:2%", 0) # the slower case is fixed
     worse = " ".join(names[5:])
     takt(f"benchmark trends {worse} --fail-on slower:2%", 3, "a step of +8")
     takt(f"benchmark trends {worse} --fail-on slower:20%", 0)
@@ -290,7 +291,7 @@ def history(base):
 
 
 def metrics():
-    """Trends of everything that a result holds, and what it does not hold."""
+    """Trends of every figure of a result, and of one that it does not have."""
     for metric in ("latency", "mean", "p90", "p95", "p99", "throughput", "memory", "load", "plan",
                    "first", "cpu"):
         trend = json.loads(takt(f"benchmark trends results_v1.json results_v2.json --json "
@@ -339,7 +340,8 @@ def prepared():
 
 
 def inputs():
-    """The batch follows from the sizes, wherever they come from, and files are what is measured."""
+    """The batch follows from the sizes, wherever they come from, and input files are used for the
+    measurement."""
     (TMP / "eight.npy").write_bytes(npy((8, 784), [0.5] * 8 * 784))
     (TMP / "turns.npy").write_bytes(npy((), [20000], "<i8", "q"))
     (TMP / "turns.takt").write_text("model m(n: i64[], x: f32[4]) {\n  y = x\n  for i in n {\n"

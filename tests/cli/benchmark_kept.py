@@ -22,8 +22,8 @@ def first_is_done(path):
 
 
 def broken_off(number, code):
-    """When the first of many cases is done, one of the next is broken off. They would take a
-    minute at least, so that it cannot have ended before."""
+    """Interrupts one of many cases after the first is done. They would take at least a minute, so
+    it cannot have ended before."""
     path = TMP / "kept.json"
     path.unlink(missing_ok=True)
     run = start("benchmark run model.takt --batch-size 1-60 --duration 1 --threads 1 "
@@ -42,13 +42,13 @@ def broken_off(number, code):
     expect(said in (f"INCOMPLETE: {count} of 60 cases were measured",
                     "INCOMPLETE: the measurement was broken off"), said)
     noted()
-    # who is killed cannot clear away what it was just writing
+    # a killed process cannot remove the file it was writing
     expect(code < 0 or not (TMP / "kept.json.part").exists(), "no part is left")
 
 
 def killed():
-    """A single case of two minutes, killed without a warning: its times are there, and more come
-    every second. So do those of processes that have ended."""
+    """A single case of two minutes, killed: its times have been saved, and more are every second.
+    So have those of processes that have ended."""
     path = TMP / "kept.json"
     path.unlink(missing_ok=True)
     run = start("benchmark run model.takt --iterations 100000000 --threads 1 -o kept.json -q")
@@ -106,7 +106,7 @@ def noted():
 
 
 def pages():
-    """Pages and objects that incomplete results went into bear the mark, others do not."""
+    """Pages and objects made from incomplete results are marked, others are not."""
     told = ('<p class="warn">Incomplete: kept.json',
             '<p class="warn">Incomplete: 1 of 2 results was broken off.</p>',
             '<p class="warn">Incomplete: ')
@@ -127,7 +127,7 @@ def takt_json(line):
 
 
 def said_by_file():
-    """A file that calls itself incomplete is believed, also where its cases do not tell why."""
+    """A file marked incomplete is treated as such, even if its cases do not show why."""
     data = json.loads((TMP / "whole.json").read_text())
     data["benchmark_info"]["incomplete"] = True
     (TMP / "kept.json").write_text(json.dumps(data))
@@ -190,7 +190,7 @@ def cases():
 
 
 def memory():
-    """What --type memory is asked for is reported, not only times."""
+    """--type memory reports memory, not only times."""
     text = takt("run model.takt --type memory --iterations 30").stdout
     for words in ("peak 8", "live on average", "0 allocations a run", "a run moves", "fits into"):
         expect(words in text, f"{words}: {text}")
@@ -198,7 +198,7 @@ def memory():
 
 
 def rates():
-    """Rates and times are written as people read them."""
+    """Rates and times are written with readable units."""
     text = takt("run model.takt --scenario offline --iterations 3000 --slo p50=1us", 4).stdout
     expect("e+0" not in text and "NOT within 1 us" in text, text)
 

@@ -21,7 +21,7 @@ def result(line, code=0):
 
 
 def in_time(line, is_good):
-    """The result of the first of ten tries that is good: a busy machine may be late for one."""
+    """The first good result of ten attempts: a busy machine may spoil one."""
     for _ in range(10):
         done = held(f"benchmark run model.takt --format json {line}", (0, 4))
         told = json.loads(done.stdout)

@@ -68,7 +68,7 @@ def none():
 
 
 def reference(env):
-    """Never taken unasked; works if named, and every text says what it is."""
+    """Never used unless named; then it works, and every text names it."""
     told = blas_of(env)
     expect(not told["available"] and "only the reference BLAS" in told["reason"], told)
     fails(1, "run", MLP, "--backend", "blas", env=env, says=["reference BLAS", "--blas cblas"])

@@ -8,7 +8,7 @@ def digest(*args):
     return parsed("run", *args, "--json").get("digest")
 
 
-# Every verb takes the compiled file; the bits are those of the source.
+# Every verb accepts the compiled file; the bits are those of the source.
 for name, model in (("mlp", MLP), ("cnn", CNN), ("stream", STREAM), ("kv", "examples/kv.takt")):
     file = path(name + ".taktp")
     succeeds("compile", model, "-o", file)
@@ -20,12 +20,13 @@ for name, model in (("mlp", MLP), ("cnn", CNN), ("stream", STREAM), ("kv", "exam
     expect(source == compiled,
            f"{name}: the compiled model needs other memory")
 
-# It can be compiled again, and says so to programs.
+# It can be compiled again, and JSON output records that.
 again = parsed("compile", path("mlp.taktp"), "-o", path("again.taktp"), "--json")
 expect(again == {"model": "mlp", "file": path("again.taktp")}, str(again))
 expect(digest(path("again.taktp")) == digest(MLP), "compiled twice")
 
-# Weights in 16 bits: half the file, the error is reported, and its bits are those of the flag.
+# Weights in 16 bits: half the file size, the error is reported, and the bits are the same as with
+# the flag.
 for precision in ("f16", "bf16"):
     half = path(precision + ".taktp")
     said = succeeds("compile", MLP, "--precision", precision, "-o", half)

@@ -39,7 +39,7 @@ expect(succeeds("version", "--config", config(json=True, threads=2)).startswith(
 expect("TAKT_ISA" and "gemm_f32/scalar" in succeeds("kernels", MLP, env={"TAKT_ISA": "scalar"}),
        "TAKT_ISA caps the kernels")
 
-# The effective configuration is one.
+# The effective configuration is itself a configuration.
 text = succeeds("run", MLP, "-t", "2", "-D", "batch=2", "--random", "--memory-limit", "64M",
                 "--dump-config", env={"TAKT_SEED": "5"})
 dumped = json.loads(text)
@@ -87,7 +87,7 @@ expect(not os.path.exists(MARK), "a library that a settings file named was loade
 for key in ("bin-a", "bin-b", "bin_a"):
     file = write("c.json", json.dumps({key: "/bin/true"}))
     fails(2, "benchmark", "compare", MLP, "--config", file, says=["names code"])
-for words in (["--blas", EVIL], []):  # it is not CBLAS, but it was asked for
+for words in (["--blas", EVIL], []):  # it is not a CBLAS, but was named explicitly
     if os.path.exists(MARK):
         os.remove(MARK)
     takt(*blas, *words, env={} if words else {"TAKT_BLAS": EVIL})

@@ -1,4 +1,4 @@
-"""counters.py - takt profile --counters: the cache hit rate, and where it is from."""
+"""counters.py - takt profile --counters: the cache hit rate, and its source."""
 import json
 import shutil
 
@@ -49,7 +49,7 @@ def simulated():
 
 
 def measured():
-    """Where the kernel does not count, a sentence says so."""
+    """If the kernel does not count, a sentence says so."""
     done = takt("profile", CNN, *QUICK, "--counters", "perf", env=CALM)
     if done.returncode == 0:
         expect(cache("perf", CNN)["source"] == "measured", done.stdout)

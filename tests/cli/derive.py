@@ -3,7 +3,7 @@ import os
 
 from _cli import CNN, MLP, STREAM, expect, fails, finish, npy, parsed, path, succeeds, write
 
-# Two parts in order give the bits of the whole; one is a text, the other a compiled file.
+# Two parts in sequence give the bits of the whole; one is a text, the other a compiled file.
 x = write("x.npy", npy((2, 784), [((7 * i) % 97) / 97 for i in range(2 * 784)]))
 first, second = path("first.takt"), path("second.taktp")
 said = succeeds("extract", MLP, "--to", "dense_0", "-o", first)
@@ -40,7 +40,7 @@ for i in range(3):
     expect(alone["values"] == three["values"][3 * i:3 * i + 3], f"sample {i} differs")
 fails(1, "batch", MLP, says=("a dimension called batch already",))
 
-# Only what is asked for is computed.
+# Only requested outputs are computed.
 everything = parsed("run", STREAM, "--json")
 level = parsed("run", STREAM, "--json", "--outputs", "y")
 expect(sorted(everything["outputs"]) == ["level", "y"] and list(level["outputs"]) == ["y"],

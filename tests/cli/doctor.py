@@ -9,13 +9,13 @@ def causes(*flags):
     return {one["cause"]: one for one in found}
 
 
-# What is switched off is found, as the largest gain that a flag can bring.
+# A disabled option is found, as the largest gain that a flag can bring.
 off = causes("-D", "batch=4", "-O0", "--threads", "1")
 expect(off["optimisations switched off"]["is_cause"], f"-O0 is slow: {off}")
 expect(off["optimisations switched off"]["gain_pct"] > 30, f"by far: {off}")
 on = causes("-D", "batch=4", "--threads", "1")
 expect("optimisations switched off" not in on, f"nothing is off: {on}")
-for _ in range(4):  # what others do on the machine can make the difference look like chance
+for _ in range(4):  # other load on the machine can make the difference look random
     slow = causes("--backend", "ref", "-D", "batch=1")
     if slow["not on cpu"]["is_cause"]:
         break

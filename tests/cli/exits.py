@@ -117,7 +117,7 @@ for _ in range(20):
 else:
     print("SKIP killed: the file system has no files without names")
 
-# A reader that goes away, and a full disk.
+# A reader that closes the pipe, and a full disk.
 expect(takt("help").returncode == 0, "takt help")
 with open("/dev/full", "w", encoding="utf-8") as full:
     run = subprocess.run([TOOL, "ops"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

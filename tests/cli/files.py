@@ -64,7 +64,7 @@ model = write("same.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y =
 result = parsed("run", "--json", model, "-i", write("cross.npy", cross))
 expect(result["outputs"]["y"]["values"] == [1, 2, 3, 4, 5, 6], result)
 
-# It is read where it lies by steps that take strides, and moved for others; plan and profile tell.
+# Steps that take strides read it in place, and it is copied for others; plan and profile report it.
 model = write("relu.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = relu(x) }\n")
 result = parsed("run", "--json", model, "-i", path("cross.npy"))
 expect(result["outputs"]["y"]["values"] == [1, 2, 3, 4, 5, 6], result)

@@ -1,4 +1,4 @@
-"""fuzz.py - scripts/fuzz: rows, findings that can be repeated, and machines that stood still."""
+"""fuzz.py - scripts/fuzz: rows, reproducible findings, and machines that were suspended."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -38,7 +38,7 @@ BYTES = b"\0bad\xff"
 
 
 def target(output, status=0, kept="", again="exit 0"):
-    """A stand-in for fz_some: writes its input where libFuzzer would, and ends so."""
+    """A stand-in for fz_some: writes its input where libFuzzer would, and exits the same way."""
     build = path("build")
     for folder in (build, path("build/findings"), path("build/findings/some")):
         os.makedirs(folder, exist_ok=True)

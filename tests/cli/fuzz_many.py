@@ -1,4 +1,5 @@
-"""fuzz_many.py - scripts/fuzz-many: what is clean or a finding, and that its input is kept."""
+"""fuzz_many.py - scripts/fuzz-many: distinguishes clean runs from findings, and keeps the inputs.
+"""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -52,7 +53,7 @@ row, found, said = campaign("trap '' INT; while :; do sleep 0.05; done")
 expect(row[4] == "0" and row[7] == "0" and not found, f"{row} {said}")
 expect("100 executions of slices that were cut off are not counted" in row[2], row[2])
 
-# A process that dies without writing its input: the file of kept_inputs.c has it, and others.
+# A process that dies without writing its input: the file of kept_inputs.c has it, among others.
 with open(path("ring"), "wb") as ring:
     ring.write(b"".join(struct.pack("II8184s", number, size, data) for number, size, data in
                         ((4, 3, b"newest"), (0, 0, b""), (2, 1, b"a"), (3, 9000, b"b" * 8184))))
@@ -64,7 +65,8 @@ with tarfile.open(found[f"before-{seed}.tar.xz"]) as before:
     sizes = {about.name: about.size for about in before.getmembers()}
 expect(sizes == {f"{seed}-2": 1, f"{seed}-3": 8184}, str(sizes))
 
-# An input that ran into the clock of a busy machine is not a finding; a slow one is.
+# An input that exceeded the time limit because the machine was busy is not a finding; a slow one
+# is.
 CLOCK = ('mkdir -p $out/findings/some; f=$out/findings/some/timeout-1; echo x > $f; '
          'echo "Test unit written to $f"; exit 70')
 row, found, _ = campaign(CLOCK)

@@ -1,4 +1,5 @@
-"""guarantees.py - docs/guarantees.md works as it stands; clauses and `takt check` from outside."""
+"""guarantees.py - the commands of docs/guarantees.md work; clauses and `takt check` from outside.
+"""
 import os
 import re
 import subprocess

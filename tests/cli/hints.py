@@ -1,10 +1,10 @@
-"""hints.py - hints lead to what was meant, and say nothing rather than something wrong."""
+"""hints.py - hints lead to the right answer, or there is none."""
 import os
 import subprocess
 
 from _cli import CNN, MLP, TOOL, expect, fails, finish, path, succeeds, write
 
-# A verb of a group is judged by what comes after the group.
+# A verb of a group is judged by the words after the group.
 said = fails(2, "benchmark-everything",
              says=["no verb benchmark everything", "takt benchmark --help"])
 expect("did you mean" not in said, said)
@@ -28,7 +28,7 @@ for call, hint in (("x.relu()", "write relu(x)"), ("x.reshape([3])", "write resh
     text = write("method.takt", f"model m(x: f32[3]) -> f32[3] {{ return {call} }}\n")
     expect("prelu" not in fails(1, "inspect", text, says=[hint]), call)
 
-# Bytes that are not text are not read as text because no control character is among them.
+# Bytes without control characters are not read as text if they are not text.
 for name in ("garbage.onnx", "garbage.taktp"):
     garbage = write(name, bytes(range(128, 256)) * 3)
     answer = fails(1, "inspect", garbage, says=["is not a model that Takt can read"])
@@ -44,7 +44,7 @@ if os.path.exists("/dev/full"):
     expect(run.returncode == 1 and "cannot write standard output: No space left" in run.stderr,
            f"a full disk: {run.stderr}")
 
-# What the hint of --weights says lists the parameters.
+# The command in the hint of --weights lists the parameters.
 other = path("other.safetensors")
 succeeds("convert", CNN, "-o", other)
 answer = fails(1, "run", MLP, "--weights", other, says=["does not fit the model"])

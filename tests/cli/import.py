@@ -25,7 +25,7 @@ model m(x: f32[2]) {
 ran = parsed("run", "--json", main)
 expect("114" in json.dumps(ran) and "227" in json.dumps(ran), f"the sum is {ran}")
 
-# What the model is for is shown.
+# The model's purpose is shown.
 expect("Adds tables." in succeeds("inspect", main), "inspect hides the documentation")
 expect("Adds tables." in succeeds("summary", main), "summary hides the documentation")
 expect(parsed("summary", "--json", main).get("doc") == "Adds tables.", "summary --json has no doc")

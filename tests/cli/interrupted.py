@@ -1,4 +1,4 @@
-"""interrupted.py - a measurement that is ended by Ctrl-C shows what it has measured until then."""
+"""interrupted.py - a measurement interrupted by Ctrl-C shows its results so far."""
 import json
 import signal
 import subprocess

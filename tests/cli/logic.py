@@ -1,5 +1,5 @@
-"""logic.py - docs/logic.md works as it stands; relations in files, the example in C; the closure of
-a real graph, the same bits by any number of threads and any vector code."""
+"""logic.py - the commands of docs/logic.md work; relations in files, the example in C; the closure
+of a real graph, the same bits by any number of threads and any vector code."""
 import json
 import os
 import re

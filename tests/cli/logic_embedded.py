@@ -56,7 +56,7 @@ def embedded(part, seed, temperature):
 
 
 def answers(head, parts, lines, path):
-    """What a text derives: {name: {tuple: truth}}, or None."""
+    """The tuples that a text derives: {name: {tuple: truth}}, or None."""
     names = [name for part in parts for name in part[3]]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([*(part[0] for part in parts), head, *lines,

@@ -1,4 +1,4 @@
-"""mistakes.py - what people type by mistake is answered with what they meant."""
+"""mistakes.py - common typing mistakes are answered with the intended command."""
 import json
 import os
 import resource
@@ -56,7 +56,7 @@ for words in (("xyz", MLP), ("run", MLP, "--zzzzz", "1"), ("frobnicate", MLP),
               ("opt", MLP, "--pass=nope")):
     expect("did you mean" not in fails(2, *words), f"{words}: something far is suggested")
 
-# What others call it, and verbs of two words of which one was said.
+# Names from other tools, and verbs of two words of which only one was given.
 for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchmark compare"),
                     ("trends", "benchmark trends"), ("optimize", "opt"), ("layers", "summary")):
     fails(2, said, MLP, says=[f"there is no verb {said}", f"did you mean `takt {meant}`?"])
@@ -82,7 +82,7 @@ expect(json.loads(succeeds("ops", "--json", "dense"))["layers"][0]["name"] == "d
 fails(2, "ops", "Dense", says=["no operation called Dense", "did you mean dense?"])
 fails(2, "ops", "Linear", says=["no operation called Linear", "dense(x, units)"])
 
-# Folders: misspelt, missing, in place of a file, and those that results were to go to.
+# Folders: misspelt, missing, in place of a file, and as the destination of results.
 fails(1, "run", "exampels/mlp.takt", says=["hint: did you mean examples/mlp.takt?"])
 fails(1, "run", "exampels/nothing.takt", says=["hint: there is no folder exampels/"])
 fails(1, "run", "examples/nowhere/deep/mlp.takt", says=["no folder examples/nowhere/\n"])
@@ -98,7 +98,7 @@ write("red\x1b[31m.takt", "model m(x: f32[2]) { return x }")
 told = fails(1, "run", path("red[31m.takt"), says=["did you mean", "red?[31m.takt?"])
 expect("\x1b" not in told, repr(told))
 
-# A file that cannot be written stays as it was, and nothing lies next to it: files of 4096 bytes.
+# A file that cannot be written is unchanged, and no temporary file is left: files of 4096 bytes.
 small = path("small")
 os.makedirs(small, exist_ok=True)
 page = os.path.join(small, "page.html")
@@ -121,7 +121,7 @@ for words in (["profile", MLP, "--duration", "50ms", "-o", page], ["compile", ML
         expect(file.read() == "as it was", f"{words}: the old file is gone")
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
-# What was measured is shown although the disk is full.
+# Measurements are shown even if the disk is full.
 full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full")
 expect(full.returncode == 1 and "/dev/full" in full.stderr and " a run " in full.stdout, full)
 with open("/dev/full", "w", encoding="utf-8") as nowhere:
@@ -144,7 +144,7 @@ fails(2, "benchmark", "rnu", says=["did you mean `takt benchmark run`?"])
 fails(2, "help", "benchmark", "walk", says=["there is no verb benchmark walk"])
 expect("3 slower" in succeeds("help") and "5 too noisy" in succeeds("help"), "exit codes")
 
-# Files that are not what they should be are named, with what to do.
+# Files of the wrong kind are named, with a hint.
 write("cut.onnx", b"\x08\x07\x3a\xd2\x01\x0a\x05")
 said = fails(1, "inspect", path("cut.onnx"), says=["cut.onnx", "cut off", "hint: "])
 expect(said.count("at byte") == 1, f"where it is cut off is not said once: {said}")
@@ -179,7 +179,7 @@ for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"
 fails(1, "summary", write("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60)), says=["error[TAKT3501]"])
 fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
 
-# A model is never written over by what is made of it, and results have the ending of arrays.
+# A model is never overwritten by a result, and results have the endings of arrays.
 with open(os.path.join(ROOT, MLP), encoding="utf-8") as text:
     source = text.read()
 kept = write("kept.takt", source)
@@ -305,7 +305,7 @@ fails(1, "run", write("huge.takt", "model m(x: f32[1000000, 1000000, 1000000]) -
                                    "{ return reduce_sum(x, axes=[0, 1]) [0:1] }\n"), says=["error"])
 fails(1, "run", write("bytes.takt", b"\x00\x01\x02"), says=["error[TAKT3006]"])
 
-# Every node that an ONNX model asks for in vain, with the number to look up and what to do.
+# Every unsupported node of an ONNX model, with its error number and a hint.
 lacking = write("lacking.onnx", _pb.model(_pb.Graph(
     [_pb.node("Foo", ["x"], ["a"], name="first"), _pb.node("Bar", ["x"], ["b"], name="second")],
     [_pb.value("x", [2])], [_pb.value("a", [2]), _pb.value("b", [2])])))
@@ -326,7 +326,7 @@ words = _pb.Graph([_pb.node("Identity", ["x"], ["y"])], [_pb.value("x", [2], 8)]
 fails(1, "run", write("words.onnx", _pb.model(words)),
       says=["error[TAKT3302]", "input x has element type 8 (strings)"])
 
-# The same for programs, whatever bytes a name has.
+# The same in JSON, whatever bytes a name has.
 run = takt("run", "--json", MLP, b"--outputs=a\xfc\xe2\x82\xac\xed\xa0\x80", text=False)
 answer = json.loads(run.stderr)  # fails if it is not UTF-8
 expect(answer["error"]["message"].endswith(" a\ufffd\u20ac\ufffd\ufffd\ufffd"), answer)

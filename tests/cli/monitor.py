@@ -7,7 +7,7 @@ from _cli import MLP, expect, fails, finish, parsed, path, succeeds, takt
 LINE = re.compile(r"^monitor +[\d.]+ s +(\d+) runs +[\d.]+/s +p50 [\d.e-]+ ms +p95 [\d.e-]+ ms +"
                   r"p99 [\d.e-]+ ms +cpu \d+ % +memory [\d.]+ MB$")
 
-# Lines on standard error, results on standard output as without.
+# Lines on standard error; results on standard output are unchanged.
 plain = succeeds("run", MLP, "--json")
 run = takt("run", MLP, "--monitor", "--interval", "20ms", "--repeat", "3000", "-D", "batch=32")
 lines = [LINE.match(line) for line in run.stderr.splitlines() if line.startswith("monitor ")]

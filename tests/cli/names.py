@@ -101,7 +101,7 @@ for name in ("a=b", "a,b", "x:0", "`", "in put"):
     expect(os.path.exists(result), f"-o {name}")
     os.remove(result)
 
-# What a flag says is done or refused, never left out: expressions too.
+# Every flag has its effect or is refused, never ignored: expressions too.
 EXPRESSION = write("expression.takt", "model m(x: f32[2*n + 1, 3]) { return relu(x) }\n")
 PAIR = write("pair.takt", "model m(x: f32[n*m, 3], y: f32[m, 3]) { return relu(x), y }\n")
 out = parsed("run", EXPRESSION, "--json", "--shape", "x:9x3")

@@ -50,7 +50,7 @@ def bools_in(values):
 
 
 def npz(members):
-    """(name, bytes) one after the other; a name of None is another entry for the one before."""
+    """(name, bytes) in sequence; a name of None is another entry for the previous one."""
     out, directory, local, count = b"", b"", 0, 0
     last = None
     for name, content in members:
@@ -76,7 +76,7 @@ def crc32c(data):
 
 
 def patch_taktp(content, old, new):
-    """Other bytes for a weight's, and every checksum over them."""
+    """Replaces the bytes of a weight, and every checksum over them."""
     content = bytearray(content)
     at = content.index(old)
     content[at:at + len(new)] = new

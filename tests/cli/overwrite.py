@@ -1,4 +1,4 @@
-"""overwrite.py - results go neither over files that a command reads nor over one another."""
+"""overwrite.py - results overwrite neither files that a command reads nor each other."""
 import os
 import sys
 
@@ -14,7 +14,7 @@ def content(file):
 
 
 def refuses(kept, *words, says):
-    """The command is refused, and the file is as it was."""
+    """The command is refused, and the file is unchanged."""
     before = content(kept)
     fails(2, *words, says=[says, "would be written over", "hint: write to another file"])
     expect(content(kept) == before, f"{' '.join(words)}: {kept} was written over")
@@ -27,7 +27,7 @@ def link(name, target, make):
     return path(name)
 
 
-# Data of an ONNX model that lies in a file of its own, whatever that is called.
+# External data of an ONNX model in a separate file, whatever its name.
 data = write("data.npy", floats(1, 2, 3))
 weight = tensor("w", [3], 1, None, many(13, [field(1, "location") + field(2, "data.npy")])
                 + field(14, 1))
@@ -78,7 +78,7 @@ inside = write("below/out.npy", content(x))
 refuses(inside, "run", MLP, "-i", inside, "-o", path("below"), says=READ)
 refuses(inside, "run", MLP, "-i", inside, "-o", path("below"), "--batch-size", "2", says=READ)
 
-# Two results in one file, which may be there or not.
+# Two results in one file, which may exist or not.
 if os.path.exists(path("two.taktp")):
     os.remove(path("two.taktp"))
 for first, second in (("two.taktp", "two.taktp"), ("two.taktp", "below/../two.taktp")):

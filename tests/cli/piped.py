@@ -16,7 +16,7 @@ def content(name):
 
 
 def pipe(*commands, **more):
-    """Each command's output into the next; what the last one prints."""
+    """Pipes each command's output into the next; returns what the last one prints."""
     data = None
     for words in commands:
         run = takt(*words, input=data, text=False, **more)
@@ -65,7 +65,7 @@ expect(parsed("run", MLP, "--dump-config", "--config", "-", input='{"threads": 1
 expect(parsed("run", "--json", "/dev/stdin", input=content(CNN))["digest"] == digest,
        "the other name of standard input")
 
-# What cannot be read, or not so.
+# Input that cannot be read, or not in this way.
 fails(1, "run", "-", says=["<stdin> is empty"], input="")
 fails(1, "run", "-", says=["<stdin>:1:33: error 2201"], input="model m(x: f32[2]) { return x + }")
 fails(2, "run", "-", "-i", "-", says=["one thing", "2 times"], input=content(MLP))
@@ -97,7 +97,7 @@ fails(1, "convert", "-", "-o", path("large.taktp"), says=["File too large"],
 expect(not os.path.exists(path("large.npy")) and not os.path.exists(path("large.taktp")),
        "what did not fit is gone")
 
-# A terminal without piped input is not waited for.
+# Does not wait for a terminal without piped input.
 master, slave = pty.openpty()
 run = subprocess.run([TOOL, "run", "-"], cwd=ROOT, env=CLEAN, stdin=slave, capture_output=True,
                      text=True, timeout=60, check=False)

@@ -1,4 +1,4 @@
-"""plain.py - names in foreign files are not commands to the terminal, whatever prints them."""
+"""plain.py - names in foreign files never reach the terminal as control codes."""
 import json
 import os
 import sys
@@ -74,7 +74,7 @@ if expect(os.path.exists(result), "a result of a measurement"):
     check("benchmark", "analyze", result)
     check("benchmark", "trends", result, result)
 
-# Bytes that are not text go through as they are.
+# Bytes that are not text pass through unchanged.
 raw = takt("run", MODEL, "-i", X, "-o", "-", text=False).stdout
 expect(raw.startswith(b"\x93NUMPY\x01\x00"), f"binary results: {raw[:20]}")
 expect(raw == open(path("y.npy"), "rb").read() if os.path.exists(path("y.npy")) else True,

@@ -1,4 +1,4 @@
-"""planning.py - the flags that say how to plan: their effect, and what is said of mistakes."""
+"""planning.py - the planning flags: their effect, and the messages for mistakes."""
 import json
 import os
 import platform
@@ -19,8 +19,8 @@ def kernels(model, *flags):
 
 
 def least_peak(tool, model):
-    """How much of the program the system maps at once differs from run to run, and with the
-    pieces in which its file came into the cache: those of a new copy are small."""
+    """How much of the program the system maps at once differs from run to run, and depends on how
+    its file was read into the page cache: a new copy is mapped in small pieces."""
     return min(json.loads(subprocess.run([tool, "run", "--json", model], capture_output=True,
                                          check=True, cwd=ROOT, env=CLEAN).stdout)
                ["process_peak_bytes"]
@@ -49,7 +49,7 @@ fails(2, "kernels", MLP, "--simd", "gem=off", says=["no kernel family called gem
 fails(2, "kernels", MLP, "--simd", "gemm=mmx", says=["no instruction set called mmx"])
 fails(2, "kernels", MLP, "--simd", "gemm", says=["family=cap"])
 
-# recurrent cells are a step and a family of their own; what is none says so
+# recurrent cells are a separate step and family; a step without a family says so
 CELL = write("cell.takt",
              "model m(x: f32[2, 9, 5]) { return x |> lstm(33) |> gru(7, reverse=true) }\n")
 capped = kernels(CELL, "--simd", "rnn=off")
@@ -140,7 +140,7 @@ smaller = parsed("plan", "--json", MODEL, "-t", "2", *LIMIT, "-D", batch.group(1
 expect(smaller["memory"]["peak"] == int(batch.group(2)), f"{batch.group(0)} is not true")
 fails(4, "run", MODEL, *SIZE, "--memory-limit", "64", says=["nothing was found that fits"])
 
-# --hint memory gives up Winograd's weights, says so, and changes bits only there
+# --hint memory does without Winograd's weights, reports it, and changes bits only there
 WINOGRAD = write("winograd.takt", """model m(x: f32[1, 64, 12, 12]) seed=1 {
   return conv2d(conv2d(x, 64, 3, pad=1, act=relu), 64, 3, pad=1)
 }
@@ -195,20 +195,20 @@ fails(2, "run", CHAIN, *X, *W, "--static", f"w={WEIGHTS}", says=["by -i and --st
 fails(2, "run", CHAIN, *X, "--static", "w", says=["NAME=FILE"])
 fails(2, "run", CHAIN, "--static", f"q={WEIGHTS}", says=["no input called q"])
 
-# explain: passes come round again, but what is refused twice for the same reason is said once
+# explain: passes run repeatedly, but a refusal for the same reason is reported once
 for model in (MLP, ENCODER):
     passes = parsed("explain", "--json", model)["passes"]
     said = [tuple(event.values()) for event in passes["events"] if event["refused"] is not None]
     expect(0 < len(said) == len(set(said)) == passes["refused"], f"{model}: {said}")
 
-# expm1 and log1p are never taken apart, at any level: their kernel's bits are the model's
+# expm1 and log1p are never decomposed, at any level: the model has the bits of their kernel
 for act, inner in (("elu", "expm1"), ("softplus", "log1p")):
     own = write(f"own_{act}.takt", f"model m(x: f32[64]) {{ return y = {act}(x) }}\n")
     for level in ("-O0", "-O2"):
         said = succeeds("explain", own, level)
         expect(f": {inner} ->" in said and ": div ->" not in said, f"{act} {level}: {said}")
 
-# plan tries steps on one thread to save memory: those of two anchors too
+# plan tries steps on one thread to save memory, including those with two anchors
 with open("first.takt", "w", encoding="utf-8") as out:
     out.write("model m(x: f32[1, 3, 64, 64]) {\n"
               "  return x |> conv(8, 3) |> relu() |> conv(12, 5)\n}\n")
@@ -282,7 +282,7 @@ else:
     fails(4, "run", MLP, "--require", "blas", says=["blas is required"])
 fails(1, "run", MLP, "--backend", "blas", "--blas", "/no/such.so", says=["no CBLAS library"])
 
-# memory: what planning takes at most, and what the whole process took in addition
+# memory: the peak of planning, and the additional memory of the whole process
 BIG = write("big.takt", "model m(x: f32[batch, 1024]) seed=1 {\n  y = x\n"
             "  repeat 12 { y = dense(y, 1024) }\n  return y\n}\n")
 for model in (BIG, MLP, CNN, ENCODER, "examples/gpt.takt", "examples/stream.takt"):
@@ -325,12 +325,12 @@ for model in (TIED, TURNED):
 expect("loading and planning: at most " in succeeds("plan", BIG), "plan tells no peak")
 expect("process: " not in succeeds("run", MLP, "-q"), "-q")
 
-# Tiles of an element-wise step are not larger than what it computes.
+# Tiles of an element-wise step are not larger than its result.
 SMALL = write("small.takt", "model m(x: f32[6, 4], w: f32[6, 1]) { return sigmoid(x * w + x) }\n")
 scratch = parsed("plan", "--json", SMALL)["memory"]["scratch"]
 expect(scratch <= 1024, f"{scratch} bytes of scratch for 24 elements")
 
-# A limit holds all that a plan needs; what would fit is said, and holds.
+# A limit covers everything that a plan needs; the suggested limit is enough.
 RESNET = write("resnet18.takt", """layer block(x, filters, stride=1) {
   h = relu(batch_norm(conv(x, filters, 3, stride=stride, bias=false)))
   h = batch_norm(conv(h, filters, 3, bias=false))

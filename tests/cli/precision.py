@@ -1,4 +1,4 @@
-"""precision.py - how weights are stored and products computed is said wherever it matters."""
+"""precision.py - reports name how weights are stored and products computed."""
 import json
 import struct
 
@@ -8,7 +8,7 @@ LSTM = write("lstm.takt", "model l(x: f32[2, 5, 16]) seed=1 {\n  return lstm(x, 
 ONE = write("one.takt", "model one(x: f32[4]) {\n  return relu(x)\n}\n")
 QUICK = ("--duration", "30ms", "--threads", "1")
 
-# Plans, kernels and explanations name the type that weights are stored in; f32 goes without saying.
+# Plans, kernels and explanations name the type that weights are stored in; f32 is not mentioned.
 for verb in ("plan", "kernels", "explain"):
     expect("bf16" in succeeds(verb, MLP, "--precision", "bf16", "--isa", "scalar"), verb)
     expect("weights" not in succeeds(verb, MLP).replace("packed weights", "").replace(
@@ -21,7 +21,7 @@ compiled = path("half.taktp")
 succeeds("compile", MLP, "--precision", "bf16", "-o", compiled, "--quiet")
 expect(parsed("plan", compiled, "--json")["config"]["precision"] == "bf16", "a compiled model's")
 
-# What a flag does not change is said.
+# A flag without effect is reported.
 for backend, flag, words in (("ref", "--numerics=fast", "numerics fast changes nothing"),
                              ("ref", "--precision=bf16", "only backend cpu stores them so")):
     said = succeeds("plan", MLP, "--backend", backend, flag)
@@ -41,7 +41,7 @@ expect(nothing + "no step is a product that 16 bits could do\n" in said and
 said = succeeds("kernels", LSTM, "--precision", "bf16")
 expect("leaves recurrent weights as they are" in said, said)
 
-# Results carry it, and a comparison of unlike ones says so.
+# Results record it, and a comparison of different ones says so.
 results = {}
 for name, flags in (("exact", ()), ("fast", ("--numerics", "fast")),
                     ("half", ("--precision", "bf16")), ("ref", ("--backend", "ref"))):
@@ -79,7 +79,7 @@ expect(profile["config"]["numerics"] == "fast", profile["config"])
 
 # The error is reported however the inputs come and wherever the results go.
 rows = write("rows.npy", npy((6, 784), [0.001 * (i % 97) for i in range(6 * 784)]))
-# A list of precisions is measured in turn, and cases of two results meet by it.
+# A list of precisions is measured in turn, and cases of two results are matched by it.
 both = path("both.json")
 text = succeeds("benchmark", "run", MLP, "--precision", "f32,bf16", "--batch-size", "1,4", "-t",
                 "1", "--iterations", "40", "-o", both)
@@ -167,7 +167,7 @@ digests = {parsed("run", "--json", RELU, *FAST, *flags)["digest"]
            for flags in ((), ("--pass=-fuse",))}
 expect(len(digests) == 1, f"fuse changes bits under fast: {digests}")
 
-# A bound input that is read where it lies takes none of the session's memory; a moved one does.
+# A bound input that is read in place takes none of the session's memory; a copied one does.
 MOVES = write("moves.takt", "model m(x: f32[n, 8]) {\n"
                             "  return relu(x) + reduce_sum(x, axes=[0])\n}\n")
 head = "{'descr': '<f4', 'fortran_order': True, 'shape': (4, 8), }".ljust(117) + "\n"

@@ -31,7 +31,7 @@ def on_terminal(*flags, **env):
 
 
 def shown(text):
-    """What is left on the screen: a line from its last carriage return or wiping on."""
+    """The final contents of the screen: each line from its last carriage return or erase on."""
     return [re.split(r"\r(?!\n)|\x1b\[K", line.rstrip("\r"))[-1] for line in text.split("\n")]
 
 

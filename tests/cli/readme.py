@@ -1,4 +1,5 @@
-"""readme.py - the tour in README.md works as it stands, and its example in C compiles and runs."""
+"""readme.py - the commands of the tour in README.md work, and its example in C compiles and runs.
+"""
 import os
 import re
 import subprocess
@@ -10,7 +11,7 @@ with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
 tour = readme[readme.index("## A tour"):readme.index("## In C")]
 lines = "\n".join(re.findall(r"^```sh\n(.*?)^```", tour, re.DOTALL | re.MULTILINE)).splitlines()
 expect(len(lines) >= 12, "the tour has lost its commands")
-# In a folder of its own, which looks like the repository to the commands.
+# In a separate folder, which looks like the repository to the commands.
 tour_folder = os.path.join(TMP, "tour")
 os.makedirs(os.path.join(tour_folder, "build"), exist_ok=True)
 for name, target in (("examples", os.path.join(ROOT, "examples")),

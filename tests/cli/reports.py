@@ -19,7 +19,7 @@ def takt(line, codes=0):
 
 
 def browse(page, *more):
-    """What the browser prints; requests to any host fail."""
+    """The browser's output; requests to any host fail."""
     line = [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
             "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
             f"--user-data-dir={TMP / 'browser'}", "--window-size=1100,1400",

@@ -24,7 +24,7 @@ END = b"\x1eend of what the command wrote\x1e"
 
 
 def on_terminal(columns, *words, env=None, errors=False):
-    """What a terminal of `columns` shows, line by line; with `errors` of both outputs."""
+    """The screen of a terminal of `columns`, line by line; with `errors` both outputs."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     shown = bytearray()
@@ -135,7 +135,8 @@ for file in ("page.html", "page.md"):
     expect("&micro;" not in text and "µ" not in text and " us" in text or file.endswith(".md"),
            f"{file} writes microseconds otherwise")
 succeeds("run", MLP, "--deadline", "900000µs")
-# What takes longer than a second tells how far it is, on terminals alone; nothing of it stays.
+# Anything that takes longer than a second shows its progress, only on terminals; nothing of it
+# stays.
 SLOW = ("benchmark", "run", MLP, "--duration", "2.5", "--ci-width", "0.0001")
 shown = "\n".join(on_terminal(120, *SLOW, errors=True))
 expect("measuring [" in shown and " s left" in shown, shown[:300])

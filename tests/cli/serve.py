@@ -230,7 +230,7 @@ def refused_early(server):
 
 
 def company(server):
-    """Each text is the same alone and among others."""
+    """Each text is the same, generated alone or with others."""
     asks = [{"prompt": "a b" + " a" * i, "max_tokens": 20, "seed": i} for i in range(8)]
     alone = [server.post("/v1/completions", ask)[1]["choices"][0]["text"] for ask in asks]
     with concurrent.futures.ThreadPoolExecutor(16) as pool:

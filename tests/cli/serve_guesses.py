@@ -1,4 +1,4 @@
-"""serve_guesses.py - a server that guesses: the same texts, alone and among others."""
+"""serve_guesses.py - a server with speculative decoding: the same texts, alone and with others."""
 import concurrent.futures
 import re
 

@@ -1,5 +1,5 @@
 """serve_join.py - requests for /v1/infer that are joined to batches within --max-wait: the same
-bits as alone, and what cannot be joined is answered as well."""
+bits as alone, and requests that cannot be joined are answered as well."""
 import concurrent.futures
 import os
 import random
@@ -43,7 +43,7 @@ with Server(MLP, "--max-wait", "500ms") as running:
     mixed = bodies[:3] + [{"inputs": [{"name": "z", "shape": [1], "data": [1]}]},
                           {"inputs": [{"name": "x", "shape": [1, 783], "data": [0] * 783}]}, {},
                           {"inputs": [{"name": "x", "shape": [0, 784], "data": []}]}] + bodies[3:6]
-    for _ in range(5):  # a busy machine may keep requests further apart than they wait
+    for _ in range(5):  # on a busy machine requests may arrive further apart than they wait
         answers = all_at_once(running, "/v1/infer/mlp", mixed)
         if joined(running) > before:
             break

@@ -1,4 +1,4 @@
-"""serve_pool.py - caches of all texts come from one pool: what fits begins, the rest waits."""
+"""serve_pool.py - caches of all texts come from one pool: texts that fit begin, the rest wait."""
 import concurrent.futures
 import json
 import os
@@ -36,7 +36,7 @@ def text(reply):
 
 
 def planned(flags):
-    """takt plan tells what the server has: the same line, and the same figures as /health."""
+    """takt plan shows the server's memory: the same line, and the same figures as /health."""
     want = parsed("plan", TINY, *CONTEXT, *flags, "--json")
     with Server(TINY, *CONTEXT, *flags) as server:
         told = succeeds("plan", TINY, *CONTEXT, *flags)
@@ -50,7 +50,7 @@ def planned(flags):
 
 
 def page_bytes():
-    """What the server says of a pool: bytes, pages, and tokens of one."""
+    """The server's report about a pool: bytes, pages, and tokens of one."""
     with Server(TINY, *CONTEXT, "--kv-pool", "1M") as server:
         found = re.search(r"caches (\d+) bytes \(a pool of (\d+) pages of (\d+) tokens\)",
                           server.memory)
@@ -89,7 +89,8 @@ def shared(page, tokens):
 
 
 def waits(page, tokens):
-    """A pool for one text at a time: the others wait, none fails, and what is old goes first."""
+    """A pool for one text at a time: the others wait, none fails, and the oldest kept text is
+    dropped first."""
     asks = [{"prompt": "abc"[i % 3] + " a b" * (i + 5), "max_tokens": 3 * tokens, "seed": i,
              "ignore_eos": True} for i in range(6)]
     with Server(TINY, *CONTEXT) as server:
@@ -104,7 +105,8 @@ def waits(page, tokens):
 
 
 def refused(page, tokens):
-    """What can never fit is refused at once, by name; without max_tokens a text ends earlier."""
+    """A request that can never fit is refused at once, by name; without max_tokens a text ends
+    earlier."""
     room = 3 * tokens - 1
     with Server(TINY, *CONTEXT, "--parallel", "2", "--kv-pool", str(page * 4)) as server:
         status, reply = server.post("/v1/completions", {"prompt": "a b", "max_tokens": room})
@@ -146,8 +148,8 @@ def guessed(page, tokens):
 
 
 def left(page, tokens):
-    """A client that goes away gives its pages back, and who waits for them begins: the first text
-    needs all pages and would take seconds."""
+    """A client that disconnects frees its pages, and a waiting request begins: the first text needs
+    all pages and would take seconds."""
     most = 60000
     body = json.dumps({"prompt": "a b", "max_tokens": most, "ignore_eos": True, "stream": True})
     head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -198,7 +200,7 @@ def restarted(page):
 
 
 def spared():
-    """TAKT_PARALLEL is there for the server: a plan of another model is what it was."""
+    """TAKT_PARALLEL only affects the server: plans of other models are unchanged."""
     for name in ("TAKT_PARALLEL", "TAKT_KV_POOL"):
         told = succeeds("plan", "examples/mlp.takt", env={name: "4096"})
         expect("arena" in told, f"{name}: {told}")

@@ -18,7 +18,8 @@ def metric(server, name):
 
 
 def prefixes():
-    """Prompts that begin alike are computed once, one after the other and side by side."""
+    """Common prefixes of prompts are computed once, whether the prompts come in sequence or
+    concurrently."""
     head = "a b c a a b b c a b a c b " * 3
     asks = [{"prompt": head + tail, "max_tokens": 4, "seed": 1}
             for tail in ("a a a", "b b b", "c c c", "a b c")]
@@ -89,7 +90,7 @@ def on_disk():
             file.write(b"\xff\xff")
         shutil.copy(kept + ".1", kept + ".7")  # of an earlier run
         os.chmod(kept + ".1", 0o666)
-        with Server(*flags) as server:  # one text is lost, the other is there
+        with Server(*flags) as server:  # one text is lost, the other is kept
             again = [server.post("/v1/completions", ask)[1] for ask in asks]
         expect([a["choices"][0]["text"] for a in again] == texts[0], f"{more}: {again}")
         cached = [a["usage"]["prompt_tokens_details"]["cached_tokens"] for a in again]

@@ -1,5 +1,5 @@
-"""serve_tools.py - tools: what the template sees, calls in answers of every format, whole and
-streamed, and what is refused. A model with random weights is held to an answer by a grammar."""
+"""serve_tools.py - tools: input of the template, calls in answers of every format, whole and
+streamed, and refusals. A grammar forces the answers of a model with random weights."""
 import http.client
 import json
 import os
@@ -23,7 +23,7 @@ TEMPLATES = {
 CALL = '{"name": "ab", "arguments": {"a": "b"}}'
 OTHER = '{"name": "ca", "arguments": {"a": "c"}}'
 BOTH = [("ab", {"a": "b"}), ("ca", {"a": "c"})]
-# What the model is made to write, by template: content (... is all of it) and calls.
+# The forced output of the model, by template: content (... is all of it) and calls.
 ANSWERS = [
     ("tagged", f"a b<tool_call>{CALL}</tool_call>", "a b", BOTH[:1]),
     ("tagged", f"<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{OTHER}\n</tool_call>", None,

@@ -1,5 +1,5 @@
 """shell.py - completion scripts and the manual page are accepted by the programs they are for, and
-what shells that are installed make of a line is what was meant."""
+installed shells complete a line as intended."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from _cli import CLEAN, ROOT, TMP, expect, finish, path, succeeds, write
 CHECKS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
 ENVIRONMENT = {**CLEAN, "HOME": TMP, "XDG_CONFIG_HOME": TMP, "XDG_DATA_HOME": TMP, "TERM": "dumb"}
 
-# What is typed, and the last word when the shell has gone on; None: it cannot.
+# The typed line, and the last word after completion; None: the shell cannot be tested.
 TYPED = {
     "takt su": "summary",
     "takt run --mem": "--memory-limit",

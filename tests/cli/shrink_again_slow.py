@@ -19,7 +19,7 @@ THREAD = ("--threads", "1")
 
 
 def stage(draw, width):
-    """One more stage behind h, and how many channels it has then."""
+    """Adds one more stage after h, and returns its number of channels."""
     act, filters = draw.choice(("relu", "relu6", "sigmoid", "silu")), 8 * draw.randint(1, 6)
     return draw.choice((
         (f"h = {act}(conv(h, {width}) + h)", width),

@@ -70,7 +70,7 @@ PEERS = [("onnxruntime", by_onnxruntime)] + ([("nncf", by_nncf)] if nncf else []
 
 
 def right(model, samples, labels):
-    """Which samples the model gets right, one run each as the models have it."""
+    """Which samples the model classifies correctly, one run each as the models have it."""
     session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     return np.array([int(session.run(None, {name: x})[0].argmax()) == label

@@ -1,4 +1,4 @@
-"""sizes.py - ranges of sizes: what is reserved, what sizes inside them take, and mistakes."""
+"""sizes.py - ranges of sizes: reserved memory, memory at sizes inside them, and mistakes."""
 import os
 import random
 import shutil
@@ -14,12 +14,13 @@ def tensor(length):
     count = 2 * length * 64
     return write(f"x{length}.npy", npy([2, length, 64], [i % 17 / 8 - 1 for i in range(count)]))
 
-# the plan of a range is that of its top, and says so
+# the plan of a range is that of its top, and reports it
 top = parsed("plan", "--json", ENCODER, "-D", "batch=2", "-D", "seq=64")
 plan = parsed("plan", "--json", ENCODER, *RANGE)
 planning_peak = plan["memory"]["planning_peak"]
 for memory in (plan["memory"], top["memory"]):
-    for key in ("held", "session", "planning_peak"):  # a range keeps what other sizes are made of
+    # a range keeps the data that plans of other sizes are made from
+    for key in ("held", "session", "planning_peak"):
         expect(memory.pop(key) > 0, key)
 expect(plan["memory"].pop("kept") > plan["memory"]["packed"], "weights are kept for other sizes")
 most = plan["sizes_planning_peak"]  # with the tables of the sizes that are shown
@@ -33,7 +34,7 @@ text = succeeds("plan", ENCODER, *RANGE)
 expect("batch 1 to 2, seq 1 to 64" in text and "seq=32" in text, text)
 expect("are for plans of other sizes" in text and "their tables: " in text, text)
 
-# which steps do their work in another way from some size on: few queries read keys where they lie
+# steps that compute differently from some size on: few queries read keys in place
 changes = parsed("plan", "--json", ENCODER, "-D", "batch=1", "-D", "seq=1..64")["changes"]
 expect(any(c["from"] == "seq=9" and "attention" in c["step"] and "direct_f32" in c["below"]
            and "gemm_f32" in c["is"] for c in changes), changes)
@@ -84,7 +85,7 @@ for to, files in ((path("y{#}.npz"), [path(f"y{i}.npz") for i in (1, 2, 3)]),
     succeeds("run", ENCODER, *FILES, "-o", to)
     expect(all(os.path.exists(file) for file in files), f"{to}: {os.listdir(TMP)}")
 
-# ... of several inputs in their order, one file for all runs, random ones with them
+# ... of several inputs in order, one file for all runs, combined with random ones
 PAIR = write("pair.takt", b"""model m(a: f32[n], b: f32[n], c: f32[2, n], k: f32[1]) {
   return y = (a - b) * k, z = c
 }
@@ -101,7 +102,7 @@ for n, one in zip((2, 5), told["files"]):
                   "b=" + path(f"b{n}.npy"), "-i", f"k={K}", "--random")
     expect(same["digest"] == one["digest"], f"random inputs of {n}: {same} and {one}")
 
-# ... where both sizes at once would need more than the limit, plans are made one after the other
+# ... if both sizes at once would exceed the limit, plans are made one at a time
 wide, long = (write(f"{n}x{m}.npy", npy([n, m, 64], [0.5] * (n * m * 64)))
               for n, m in ((64, 1), (1, 64)))
 peak = max(parsed("run", "--json", ENCODER, "-i", x)["peak_bytes"] for x in (wide, long))
@@ -185,7 +186,7 @@ fails(2, "run", CACHE, "--state", "auto=9999999999999999",
       says=["room for 9999999999999999 rows", "1 to 2147483647"])
 fails(2, "run", ENCODER, "--state", "auto", says=["rows appended"])
 
-# two names that meet are one size: the other takes it, and a third number is refused
+# two names unified to one size: the other takes it, and a third number is refused
 PAIR = write("pair.takt", b"model m(x: f32[b, 2], y: f32[p, 2]) { return z = x + y }\n")
 expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3"), "p=3")
 expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3", "-D", "b=3"), "p=3, b=3")

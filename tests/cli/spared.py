@@ -1,6 +1,5 @@
-"""spared.py - no flag of any verb that writes a file writes over one that the verb reads.
-
-Verbs and flags come from `takt help --json`, so a new one is held to this because it exists.
+"""spared.py - no flag of any verb overwrites a file that the verb reads. Verbs and flags come from
+`takt help --json`, so new ones are covered automatically.
 """
 import re
 
@@ -17,7 +16,7 @@ def is_file(flag):
 
 
 def reading(verb, read):
-    """Ways to make the verb read a file: what comes after it, and which file that is."""
+    """Ways to make the verb read a file: the arguments, and the file."""
     takes = {flag["name"] for flag in verb["flags"]}
     model = write("spared.takt", MODEL)
     other = write("spared.json", "{}")
@@ -71,7 +70,7 @@ for verb in VERBS:
                 tried += 2
 expect(tried > 200, f"only {tried} ways were tried")
 
-# A folder whose files have names of their own.
+# A folder whose files have their own names.
 inside = write("01-cse.takt", MODEL)
 fails(2, "opt", inside, "--emit-each-pass", path("."), says=["would be written over"])
 with open(inside, encoding="utf-8") as text:

@@ -172,7 +172,7 @@ def conversion():
 
 
 def file_types():
-    """general.file_type says what most of the file is written in, not what was asked for."""
+    """general.file_type names the type of most of the file, not the requested one."""
     for outtype, want in (("q8_0", 7), ("q4_0", 2), ("q4_k", 8), ("f16", 1)):
         path = os.path.join(TMP, "type.gguf")
         takt("convert", TINY, "-o", path, "--outtype", outtype)
@@ -184,7 +184,7 @@ def file_types():
 
 
 def without_tokenizer(to):
-    """None is said; one that cannot be read is a failure."""
+    """No value is printed; an unreadable one is a failure."""
     place = os.path.join(TMP, "wordless")
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, FOLDER), place)

@@ -27,7 +27,7 @@ def digest(text):
 
 
 class Texts:
-    """Texts that must be one."""
+    """Texts that must be equal."""
 
     def __init__(self, flags, fields, want):
         self.flags, self.fields, self.want, self.count = flags, fields, want, 0

@@ -1,5 +1,5 @@
 """text_divergence.py - KL divergence from a reference: its figures against a computation in Python
-from the models' own scores, files of probabilities, and what is refused."""
+from the models' own scores, files of probabilities, and refusals."""
 import math
 import os
 import struct

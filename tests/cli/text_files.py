@@ -1,4 +1,4 @@
-"""text_files.py - language models from one form into another: files in parts, and folders."""
+"""text_files.py - converts language models between forms: files in parts, and folders."""
 import json
 import os
 import random

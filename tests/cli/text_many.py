@@ -1,5 +1,5 @@
-"""text_many.py - a file of prompts: each text is the one that its prompt gets alone, whatever is
-written at a time; and shares of the machine's ceilings after the speeds."""
+"""text_many.py - a file of prompts: each text is the same as for its prompt alone, however many are
+generated at a time; and fractions of the machine's ceilings after the speeds."""
 import json
 import os
 import re
@@ -57,7 +57,7 @@ def catches(process):
 
 
 def interrupted():
-    """No prompt begins after a signal, and what was written is reported."""
+    """No prompt begins after a signal, and the finished texts are reported."""
     count = 40000
     with open(FILE, "w", encoding="utf-8") as file:
         file.write("a b c\n" * count)

@@ -5,7 +5,7 @@ TINY = "tests/corpus/gguf/tiny.gguf"
 
 
 def samplers():
-    """Each of the rarer ones changes a text, and turned off by its own value it does not."""
+    """Each of the rarer samplers changes a text, and does not if set to its neutral value."""
     ask = ["generate", TINY, "a b a b a b", "-n", "24", "-s", "3", "-q", "--no-display-prompt",
            "--temp", "1.5", "--ignore-eos"]
     plain = succeeds(*ask)

@@ -14,7 +14,7 @@ def runs(*flags):
     return run.stderr
 
 
-# --pin: to cores that are there, with a reason otherwise.
+# --pin: to existing cores, otherwise with a reason.
 runs("--pin", f"0:{CORES[0]}")
 runs("--pin", f"0:{CORES[0]},1:{CORES[-1]}", "--threads", "2")
 fails(2, "run", MLP, "--threads", "2", "--pin", "5:0", says=["no worker 5", "0 to 1"])
@@ -23,7 +23,7 @@ for wrong in ("1", "1:", ":1", "a:b", "0:1;1:2", "0:1,"):
     fails(2, "run", MLP, "--pin", wrong, says=["WORKER:CORE", "--pin 0:1,1:2"])
 fails(2, "run", MLP, "--pin", "0:0,0:1", says=["two cores"])
 
-# --cpu-mask: the threads of a plan are those of the mask.
+# --cpu-mask: the plan has as many threads as the mask has cores.
 one = hex(1 << CORES[-1])
 expect(parsed("run", MLP, "-C", one, "--json")["threads"] == 1, "one processor, one thread")
 expect(parsed("plan", MLP, "--cpu-mask", one, "--json")["threads"] == 1, "a plan under a mask")

@@ -132,7 +132,7 @@ def logged_once():
 
 
 def await_steps(folder):
-    """Until steps are in the log: then signals are caught, however slow the machine is."""
+    """Waits until steps are in the log: then signals are caught, however slow the machine is."""
     log = os.path.join(folder, "log.jsonl")
     for _ in range(1200):
         if os.path.exists(log) and os.path.getsize(log) > 0:
@@ -152,7 +152,7 @@ def interrupted():
 
 
 def interrupted_inside():
-    """A long step is cancelled: it is not made, and the state is that of before."""
+    """A long step is cancelled: it is not completed, and the state is that before it."""
     folder = path("inside")
     shutil.rmtree(folder, ignore_errors=True)
     slow = write("slow.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
@@ -177,7 +177,7 @@ def interrupted_inside():
 
 
 def locked():
-    """Two trainings on one folder: the second one says so and changes nothing."""
+    """Two trainings in one folder: the second one reports it and changes nothing."""
     folder = path("locked")
     shutil.rmtree(folder, ignore_errors=True)
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
@@ -240,7 +240,7 @@ def mistakes():
 
 
 def skips():
-    """Steps whose loss is not finite: told with their cause, or skipped."""
+    """Steps whose loss is not finite: reported with their cause, or skipped."""
     wild = ["--lr", "1e6", "--optimizer", "sgd", "--epochs", "3"]
     shutil.rmtree(path("wild"), ignore_errors=True)
     fails(1, "train", NET, "--data", TABLE, *wild, "--checkpoint", path("wild"),
@@ -282,7 +282,7 @@ def skips():
 
 
 def unwritten():
-    """A checkpoint that could not be written is not one to go on from."""
+    """A checkpoint that could not be written is not resumed from."""
     for generation, saved in ((0, None), (1, 29)):
         folder = path(f"unwritten{generation}")
         shutil.rmtree(folder, ignore_errors=True)

@@ -170,7 +170,7 @@ def refusals():
 
 
 def background():
-    """A folder that cannot be written to is found out although saves do not wait."""
+    """An unwritable folder is detected although saves are asynchronous."""
     folder = path("amp_saves")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "checkpoint.0"), exist_ok=True)  # a folder in the file's place

@@ -1,4 +1,5 @@
-"""train_data.py - data sets by name, and what a checkpoint knows of data, model and settings."""
+"""train_data.py - data sets by name, and what a checkpoint records about data, model and settings.
+"""
 import gzip
 import hashlib
 import os
@@ -97,7 +98,7 @@ def batches():
 
 
 def settings():
-    """Resumed with other data or another model: refused. With other settings: told."""
+    """Resumed with other data or another model: refused. With other settings: reported."""
     one, other = table("one.csv", 200), table("other.csv", 200, seed=6)
     folder = path("settings")
     shutil.rmtree(folder, ignore_errors=True)
@@ -123,7 +124,8 @@ def digest(model):
 
 
 def mixup():
-    """Mixed samples: the same for any workers and after a break, and what cannot be mixed."""
+    """Mixed samples: the same for any number of workers and after a break, and data that cannot be
+    mixed."""
     data = table("mixed.csv", 300)
     base = ["train", NET, "--data", data, "--lr", "1e-2", "--epochs", "4", "--val-split", "0.2"]
     seen = []

@@ -94,7 +94,7 @@ def pictures():
 
 
 def grey():
-    """Channels lie one after the other, and a list may have numbers or words as labels."""
+    """Channels are stored one after another, and a list may have numbers or words as labels."""
     store("list/a.pgm", ppm(2, 1, 1, [10, 20]))
     store("list/deep/b.pgm", ppm(2, 1, 1, [30, 40]))
     with open(path("list/all.tsv"), "w") as out:
@@ -167,7 +167,7 @@ def samples(mean, *data):
 
 
 def swap_unseen(file, data):
-    """Other contents, which size, time and number of the file do not tell."""
+    """Changed contents that size, time and inode of the file do not show."""
     facts = os.stat(file)
     with open(file, "r+b") as out:
         out.write(data)
@@ -175,7 +175,7 @@ def swap_unseen(file, data):
 
 
 def kept_or_not():
-    """Folders are read from the cache; what links and lists name is looked at."""
+    """Folders are read from the cache; the targets of links and lists are checked."""
     one = store("hold/a/0.pgm", ppm(2, 1, 1, [10, 10]))
     store("hold/b/0.pgm", ppm(2, 1, 1, [30, 30]))
     samples(20, path("hold"))

@@ -1,4 +1,5 @@
-"""train_steps.py - how many steps a training plan has, and what it keeps: counted, not timed."""
+"""train_steps.py - how many steps a training plan has, and the memory it keeps: counted, not timed.
+"""
 import hashlib
 
 from _cli import CNN, MLP, expect, fails, finish, parsed, path, succeeds, write
@@ -81,7 +82,7 @@ def gpt():
     expect(len(slopes) == 12, f"{len(slopes)} of 12 gradients of gelu are one kernel")
     squares = [s for s in steps if "softmax" in s]
     expect(not squares, f"scores of all heads are kept: {squares}")
-    # Zeros, ones and counting numbers as large as a value would show here.
+    # Constants of zeros, ones and indices as large as a value would show here.
     expect(facts["memory"]["weights"] < 8192, f"constants of {facts['memory']['weights']} bytes")
 
 
@@ -109,7 +110,7 @@ model shared(tokens: i64[batch, 300]) -> (logits: f32[batch, 300, 128]) seed=3 {
 
 
 def memory():
-    """Less memory for more time, down to a limit that no plan can meet."""
+    """Less memory for more time, down to a limit that cannot be met."""
     model = write("gpt6.takt", GPT.replace("BLOCKS", "6"))
     facts, _ = plan(model, "-t", "1", "--memory-limit", "1G")
     points = facts["training"]["points"]
@@ -132,8 +133,8 @@ LICENSED = (["-O0"], ["--hint", "memory"])  # these do without Winograd's transf
 
 
 def same_bits(model, window, want, more=LICENSED):
-    """A step that takes an operation whole has the bits of its parts, with any code, and so has one
-    that computes values twice."""
+    """A fused operation has the bits of its parts, with any instruction set, and so has a step that
+    rematerialises values."""
     text = write("letters.txt", "".join(chr(97 + i * i % 23) for i in range(900)))
     digests = set()
     for flags in (["-t", "1"], ["-t", "3"], ["-t", "2", "--isa", "scalar"], *more):

@@ -1,4 +1,4 @@
-"""training_doc.py - the commands of docs/training.md work as they stand."""
+"""training_doc.py - the commands of docs/training.md work."""
 import os
 import re
 import subprocess

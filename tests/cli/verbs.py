@@ -48,7 +48,7 @@ expect(re.search(r"dense_0 \(dense\) +f32\[batch, 256\] +200,960 +200,704", tabl
 expect(re.search(r"Total +203,530 +203,264", table), table)
 expect(re.search(r"Total +203,530 +6,504,448", succeeds("summary", "-D", "batch=32", MLP)),
        "-D does not change the multiply-adds")
-# Weights of an ONNX model have names of any kind: each belongs to the node that reads it.
+# Weights of an ONNX model have names of any kind: each is assigned to the node that reads it.
 weighted = write("weighted.onnx", _pb.model(_pb.Graph(
     [_pb.node("MatMul", ["x", "w"], ["h"], name="first"),
      _pb.node("Relu", ["h"], ["r"], name="act"),
@@ -107,7 +107,7 @@ expect(memory["lower_bound"] <= memory["arena"] <= max(memory["unshared"], memor
 expect(all(b["offset"] + b["bytes"] <= memory["arena"] for b in plan["buffers"] if "offset" in b),
        "a buffer lies outside the arena")
 expect("peak" in succeeds("plan", CNN), "takt plan states no peak")
-# Layers stand beneath their caller, whose row is the sum of theirs and has the last result.
+# Layers are listed below their caller, whose row is the sum of theirs and has the last result.
 tree = re.findall(r"^  ( *)(\S+) \(.*\) +(f32\S.*\])  +([\d,]+) +([\d,]+)$",
                   succeeds("summary", CNN), re.MULTILINE)
 rows = [(len(lead), name, out, int(macs.replace(",", ""))) for lead, name, out, _, macs in tree]

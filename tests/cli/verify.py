@@ -1,4 +1,5 @@
-"""verify.py - `takt verify`: verdicts, counterexamples, exit codes, and stored bounds of others."""
+"""verify.py - `takt verify`: verdicts, counterexamples, exit codes, and bounds stored from other
+tools."""
 import gzip
 import hashlib
 import json
@@ -87,7 +88,8 @@ SIDES = write("sides.takt", "model sides(x: f32[1, 4]) seed=35 {\n"
               "  return dense(x, 1) - 9 * relu(dense(h, 1))\n}\n")
 said = takt("verify", SIDES, "--property", wide(4, 0.5546))
 expect(said.returncode == 0, f"relus of a side: {said.stdout}{said.stderr}")
-# What the whole box proves counts for the margin, too: 0.3 is nearer than what the splits leave.
+# The proof on the whole box counts for the margin too: 0.3 is smaller than the margins of the
+# splits.
 PAIR = write("margins.takt", "model margins(x: f32[1, 4]) seed=35 {\n"
              "  h = relu(dense(relu(dense(x, 8) - 0.1), 3))\n"
              "  return concat(x[:, 0:1], dense(x, 1) - 9 * relu(dense(h, 1)), axis=1)\n}\n")
@@ -97,7 +99,7 @@ given = write("margins.vnnlib", "\n".join(lines) + "\n(declare-const Y_1 Real)\n
               "(assert (or (and (>= Y_0 0.30002)) (and (>= Y_1 0.555))))\n")
 report = parsed("verify", PAIR, "--property", given, "--json")
 expect(report["regions"] > 1 and 0 < report["bound"] < 2.1e-5, f"a margin of two: {report}")
-# Lines cut parts off that hold, by a margin that they do not tell: the largest output is 0.2931.
+# Lines cut off parts that hold with an unknown margin: the largest output is 0.2931.
 CUTS = write("cuts.takt", "model cuts(x: f32[1, 2]) seed=4 {\n"
              "  h = leaky_relu(dense(leaky_relu(dense(x, 6), slope=1.5), 5), slope=1.5)\n"
              "  return dense(h, 1)\n}\n")
@@ -168,7 +170,7 @@ expect(any(l.startswith("relu ") for l in lines), "a relu is split")
 
 
 def sealed(changed):
-    """The certificate with these lines, and a seal that fits them."""
+    """The certificate with these lines, and a matching seal."""
     body = "".join(line + "\n" for line in changed)
     digest = hashlib.sha256(body.encode()).hexdigest()
     return write("changed.cert", f"{body}end {digest}\n")
@@ -178,7 +180,7 @@ expect("confirmed" in succeeds(*AROUND, "--check", sealed(lines)), "the same sea
 for number, line in enumerate(lines):
     if line.startswith(("relu ", "leaf", "beta ")):  # else it is not a proof, or not read
         said = takt(*AROUND, "--check", sealed(lines[:number] + lines[number + 1:]))
-        lost = line.startswith("beta ")  # the slopes alone may do
+        lost = line.startswith("beta ")  # the slopes alone may be enough
         expect(said.returncode != 0 or lost, f"without {line}: {said}")
 
 # ---- around an input ----
@@ -270,7 +272,7 @@ for seed in range(1, 7):
                    f"pools {seed}: [{least}, {most}] beyond [{low}, {high}]")
 
 
-# ---- what others found ----
+# ---- results of others ----
 
 if not os.path.isdir(DATA):
     print("skipped: no ../shared/data/vnn")

@@ -1,6 +1,6 @@
-"""zoo.py - models that come with Takt: what is listed is there, has its SHA-256, gives the digest
-of tests/cli/zoo.tsv, and is made again from its data with the same bits; and the commands of
-docs/zoo.md. zoo_slow.py trains all of them again."""
+"""zoo.py - models that come with Takt: every listed model exists, has its SHA-256, gives the digest
+of tests/cli/zoo.tsv, and is reproduced from its data bit for bit; and the commands of docs/zoo.md.
+zoo_slow.py trains all of them again."""
 import hashlib
 import json
 import os
@@ -57,7 +57,7 @@ for m in models:
     expect(row in page and f"| {m['floats']} | {m['score']} |" in page, f"docs/zoo.md lacks {row}")
 expect(sum(m["bytes"] for m in models) < 4000000, "the zoo has more than 4 MB")
 
-# ---- other formats, and what is refused ----
+# ---- other formats, and refusals ----
 
 for ending in ("taktp", "onnx", "tflite", "takt"):
     succeeds("zoo", "get", "motor_fault", "-o", path(f"got.{ending}"), "--quiet")

@@ -13,7 +13,7 @@ FACES = os.environ.get("TAKT_ZOO_FACES", "")
 
 
 def folder(name):
-    """Where the data of a model lies; None: it is not here; "": it needs none."""
+    """The location of a model's data; None: it is absent; "": it needs none."""
     with open(os.path.join(ROOT, "zoo", name, "recipe"), encoding="utf-8") as f:
         where = re.search(r"^where: (.*)$", f.read(), re.M)
     if where is None:

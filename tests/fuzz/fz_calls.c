@@ -1,5 +1,5 @@
-/* fz_calls.c - any bytes as what a model wrote, in every format: calls are objects with names, the
- * content is the beginning of the text, and what is safe to show early is part of it. */
+/* fz_calls.c - any bytes as a model's output, in every format: calls are objects with names, the
+ * content is the beginning of the text, and the part that may be shown early is a prefix of it. */
 #include "base/ctx.h"
 #include "fuzz/target.h"
 #include "text/calls.h"

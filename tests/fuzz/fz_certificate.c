@@ -1,5 +1,5 @@
-/* fz_certificate.c - any bytes as a certificate, as they are and with a seal that fits: what is
- * read is written and read again. */
+/* fz_certificate.c - any bytes as a certificate, unchanged and with a matching seal: what is read
+ * is written and read again. */
 #include <stdio.h>
 
 #include "base/ctx.h"
@@ -35,7 +35,7 @@ static void read_one(takt_ctx *ctx, const char *bytes, size_t size)
     takt_certificate_deinit(&c);
 }
 
-/* The bytes with the seal that a writer would put behind them. */
+/* Appends the seal that a writer would put there. */
 static void read_sealed(takt_ctx *ctx, const uint8_t *data, size_t size)
 {
     uint8_t digest[TAKT_SHA256_BYTES];

@@ -5,9 +5,9 @@
 #include "fuzz/target.h"
 #include "util/meter.h"
 
-/* What is asked of a machine that is slow, watched by sanitizers and busy otherwise. A step is not
- * interrupted, nor is the filling of inputs, so what they may cost is bounded beforehand; the
- * deadline is for many. */
+/* Limits for a slow machine that is also busy and runs sanitizers. Neither a step nor the filling
+ * of inputs is interrupted, so their cost is bounded beforehand; the deadline is for many of
+ * them. */
 enum {
     TENSOR_BYTES = 1 << 16,
     MEMORY = 1 << 21,

@@ -1,6 +1,6 @@
-/* fz_gguf.c - any bytes as GGUF: two readings agree, in one piece and in parts; every tensor lies
- * inside; a model that loads is a valid graph. A second "GGUF" begins the second part of a split
- * file. */
+/* fz_gguf.c - any bytes as GGUF: two readings agree, in one piece and in parts; every tensor is
+ * inside the file; a model that loads is a valid graph. A second "GGUF" begins the second part of a
+ * split file. */
 #include <string.h>
 
 #include "fuzz/target.h"

@@ -1,5 +1,5 @@
-/* fz_grammar.c - any bytes as a grammar and as a schema: one that is read takes texts or refuses
- * them, the same way at once and byte by byte. */
+/* fz_grammar.c - any bytes as a grammar and as a schema: a valid one accepts or refuses texts, with
+ * the same result at once and byte by byte. */
 #include <takt/grammar.h>
 
 #include "fuzz/target.h"

@@ -1,5 +1,5 @@
-/* fz_http.c - any bytes as requests: every prefix of a header is refused or waited for, what is
- * read lies within the bytes, and chunks are put together the same however they arrive. */
+/* fz_http.c - any bytes as requests: every prefix of a header is refused or waited for, parsed
+ * fields lie within the bytes, and chunks are joined the same way however they arrive. */
 #include "serve/http.h"
 
 #include "fuzz/target.h"

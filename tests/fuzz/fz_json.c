@@ -4,7 +4,7 @@
 #include "fuzz/target.h"
 #include "util/meter.h"
 
-/* Every value is met by walking, and every member is found by its key, which is there once. */
+/* Every value is reached by traversal, and every member is found by its key, which is unique. */
 static uint32_t walk(const takt_json *container)
 {
     uint32_t seen = 1;
@@ -13,7 +13,7 @@ static uint32_t walk(const takt_json *container)
             must(container->count > 64 || takt_json_get(container, v->key) == v);
         seen += v->size;
     }
-    must(takt_json_get(container, "\xff") == NULL); /* no key is that */
+    must(takt_json_get(container, "\xff") == NULL); /* no key has this name */
     return seen;
 }
 

@@ -1,4 +1,4 @@
-/* fz_npy.c - any bytes as .npy: two readings agree, and what was read is written and read again. */
+/* fz_npy.c - any bytes as .npy: two readings agree, and a valid array is written and read again. */
 #include <takt/array.h>
 
 #include "fuzz/target.h"

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)takt_reader_onnx.recognises(data, size);
     if (takt_ctx_create(&config, &ctx) != TAKT_OK)
         return 0;
-    /* One in four: twice costs as much as another input. */
+    /* One in four: a second reading costs as much as another input. */
     const bool is_twice = size > 0 && data[size / 2] % 4 == 0;
     memory.fills = is_twice; /* a second reading finds other bytes in what is fresh */
     memory.filling = 0xff;

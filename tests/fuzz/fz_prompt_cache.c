@@ -1,5 +1,5 @@
 /* fz_prompt_cache.c - any bytes as a prompt cache, with the checksum and the model's digest put in:
- * what is refused changes nothing, what is taken can be read on from. */
+ * a refused one changes nothing, and an accepted one can be continued. */
 #include <takt/takt.h>
 
 #include "api/model.h"

@@ -1,5 +1,5 @@
-/* fz_taktp.c - any bytes as a compiled model, as they are and with every checksum put right:
- * refused with a sentence, or loaded, saved and loaded again as the same file; nothing is left. */
+/* fz_taktp.c - any bytes as a compiled model, unchanged and with every checksum corrected: refused
+ * with a message, or loaded, saved and loaded again as the same file; nothing leaks. */
 #include "api/model.h"
 #include "base/crc32c.h"
 #include "base/ctx.h"

@@ -1,5 +1,5 @@
-/* fz_template.c - any bytes as a chat template: one that is read writes the same text twice, within
- * its limits, or says why not. */
+/* fz_template.c - any bytes as a chat template: a valid one renders the same text twice, within its
+ * limits, or reports why not. */
 #include <takt/chat.h>
 
 #include "fuzz/target.h"

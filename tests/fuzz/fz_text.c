@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (table(&s, "w", NULL, &weight) != TAKT_OK)
         memset(&weight, 0, sizeof weight);
     const takt_parse_files files = {.user = &s, .text = import, .tensor = table};
-    const bool has_folder = size == 0 || data[size - 1] != '#'; /* texts may come from nowhere */
+    const bool has_folder = size == 0 || data[size - 1] != '#'; /* texts may lack a file */
     const takt_parse_options options = {.diagnostics = &list,
                                         .files = has_folder ? &files : NULL,
                                         .weights = &weight,

@@ -5,7 +5,7 @@
 #include "io/tflite/write/write.h"
 #include "util/meter.h"
 
-/* A model that was read is written, or refused with a sentence; what is written can be read. */
+/* A model that was read is written, or refused with a message; a written one can be read. */
 static void write_again(takt_ctx *ctx, const takt_graph *g)
 {
     takt_text bytes;
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)takt_reader_tflite.recognises(data, size);
     if (takt_ctx_create(&config, &ctx) != TAKT_OK)
         return 0;
-    /* One in four: twice costs as much as another input. */
+    /* One in four: a second reading costs as much as another input. */
     const bool is_twice = size > 0 && data[size / 2] % 4 == 0;
     memory.fills = is_twice; /* a second reading finds other bytes in what is fresh */
     memory.filling = 0xff;

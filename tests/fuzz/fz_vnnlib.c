@@ -1,4 +1,4 @@
-/* fz_vnnlib.c - any bytes as VNN-LIB: what is read has boxes with ends and known elements. */
+/* fz_vnnlib.c - any bytes as VNN-LIB: a valid one has finite boxes and known elements. */
 #include <math.h>
 
 #include "base/ctx.h"

@@ -147,7 +147,7 @@ static bool fits(const work *w, const wish *only, const choice *c)
              memcmp(w->bytes + c->at.body, only->payload, length) == 0));
 }
 
-/* Any field that fits, each as likely as the others, found in one walk over the bytes. */
+/* Any field that fits, all equally likely, found in one pass over the bytes. */
 static bool choose(work *w, const wish *only, choice *found)
 {
     choice c;
@@ -185,8 +185,8 @@ static bool splice(work *w, size_t from, size_t to, const uint8_t *with, size_t 
     return true;
 }
 
-/* Bytes from..to, which lie in the payload of `depth` messages, become `n` others; the lengths of
- * the messages follow. */
+/* Replaces bytes from..to, in the payload of `depth` messages, by `n` others, and adjusts the
+ * lengths of the messages. */
 static bool replace(work *w, const choice *c, int depth, const place *range, const uint8_t *with,
                     size_t n)
 {
@@ -278,7 +278,7 @@ static bool mutate_payload(work *w, choice *c)
     return (!fixed || now == n) && replace_payload(w, c, spare, now);
 }
 
-/* A field takes the place, or the payload, of one of the same kind; or is put before another. */
+/* A field replaces another of the same kind, or its payload; or is inserted before another. */
 static bool borrow(work *w, choice *c, work *from)
 {
     static uint8_t spare[SPARE];
@@ -330,7 +330,7 @@ static bool change(work *w)
         return false;
     switch (draw(&w->state, 9)) {
     case 0: return replace_field(w, &c, w->bytes, 0);
-    case 8: /* a name that is left out: inputs that a node does without */
+    case 8: /* an empty name: an optional input left out */
         return (c.at.key & 7) == 2 && !is_message(w->bytes, &c.at) &&
                replace_payload(w, &c, w->bytes, 0);
     case 1:

@@ -1,5 +1,5 @@
 /* mut_taktp.c - changes a compiled model section by section, so that the others are still where the
- * table says; the target puts the checksums right. */
+ * table says; the target corrects the checksums. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static size_t parts_of(const uint8_t *data, size_t size, part parts[SECTIONS])
     return count;
 }
 
-/* Header and table as they are, then the sections, each at its new place. */
+/* Copies header and table, then the sections, each to its new offset. */
 static size_t assemble(uint8_t *to, const uint8_t *head, const uint8_t *const *from,
                        const part *parts, size_t count)
 {
@@ -68,7 +68,7 @@ static size_t assemble(uint8_t *to, const uint8_t *head, const uint8_t *const *f
     return at;
 }
 
-/* The size of what `section` changed makes of the file; 0 where it is too long. */
+/* The size of the file after the change of `section`; 0 if it is too long. */
 static size_t change(uint8_t *data, size_t max_size, part *parts, size_t count, size_t section)
 {
     static uint8_t changed[ROOM], whole[2 * ROOM];

@@ -10,7 +10,7 @@
 /* Whatever the bytes are, it returns 0, with nothing left behind. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What must hold. libFuzzer keeps the input of an abort everywhere, of a trap not on ARM. */
+/* An invariant. libFuzzer keeps the input of an abort on all platforms, of a trap not on ARM. */
 static inline void must(bool holds)
 {
     if (!holds)

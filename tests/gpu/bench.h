@@ -118,9 +118,9 @@ static inline void add_node(takt_cu_graph g, takt_cuda_launch *l, takt_cu_node *
                                       .shared_bytes = l->shared_bytes,
                                       .parameters = parameters};
     const takt_cu_edge edge = {.from_port = TAKT_CU_PROGRAMMATIC, .type = TAKT_CU_PROGRAMMATIC};
-    static bool was_together; /* the node before this one */
+    static bool was_together; /* the previous node */
     const takt_cu_attribute together = {.is_cooperative = 1};
-    enum { WAITING = 8192 }; /* larger grids begin after the kernel before them */
+    enum { WAITING = 8192 }; /* larger grids begin after the previous kernel */
     const bool is_early =
         cuda->is_early && *count > 0 && !l->is_together && !was_together && l->grid[0] <= WAITING;
     need(d.graph_kernel(&made, g, last, is_early ? 0 : *count, &node), l->kernel);
@@ -133,7 +133,7 @@ static inline void add_node(takt_cu_graph g, takt_cuda_launch *l, takt_cu_node *
     *count = 1;
 }
 
-/* The launches `copies` times, one after another; with `signals` a node that sets the flag. */
+/* The launches `copies` times in sequence; with `signals` a node that sets the flag. */
 static inline takt_cu_exec graph_of(takt_cuda_launch *const *l, size_t count, int copies,
                                     bool signals, takt_cu_graph *graph)
 {

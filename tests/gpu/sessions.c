@@ -53,7 +53,7 @@ static size_t device_bytes(void)
     return all - left;
 }
 
-/* The first output, of inputs that are all the same. */
+/* The first output for inputs that are all equal. */
 static bool run_one_session(const side *s, float *result, size_t count)
 {
     takt_session *session = NULL;

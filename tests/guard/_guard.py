@@ -38,7 +38,7 @@ def execute(*command):
 
 
 def collected(*command, options=()):
-    """What callgrind counts: instructions, and more if `options` ask for it."""
+    """The counts of callgrind: instructions, and more if `options` request it."""
     said = execute("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *options,
                    *command)
     return [int(word) for word in re.search(r"Collected : ([\d ]+)", said).group(1).split()]

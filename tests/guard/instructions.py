@@ -31,13 +31,13 @@ WORKLOADS = {
 
 
 def machine():
-    """Whose code the build is: the host's, or that of a cross-compiler's toolchain."""
+    """The architecture of the build: the host's, or that of a cross-compiler."""
     found = re.search(r"(\w+)\.cmake$", cache("CMAKE_TOOLCHAIN_FILE"))
     return found.group(1) if found else platform.machine()
 
 
 def key():
-    """The instruction set and the compiler, whose count this is."""
+    """The instruction set and the compiler that this count is for."""
     compiler = cache("CMAKE_C_COMPILER") or os.environ.get("CC", "cc")
     if machine() != platform.machine():
         compiler = f"{machine()}-linux-gnu-gcc"
@@ -55,9 +55,9 @@ def line(name, repeat):
 
 
 def warm(total):
-    """One warm run: two more of them are the difference of four and two. Collecting within
-    takt_session_run alone would be simpler, but callgrind loses sight of its end behind kernels
-    that jump, and counts the digest of the results as well."""
+    """One warm run, from the difference of four runs and two. Counting only within takt_session_run
+    would be simpler, but callgrind misses its end after kernels that jump, and counts the digest of
+    the results as well."""
     return (total(4) - total(2)) // 2
 
 
@@ -96,7 +96,7 @@ def count_all():
 
 
 def compare_methods():
-    """Callgrind and QEMU must agree: else a record by one is none for the other."""
+    """Callgrind and QEMU must agree: otherwise a record by one is not valid for the other."""
     worst, path = 0, plugin()
     for name in WORKLOADS if path is not None else ():
         one, other = by_callgrind(name), by_qemu(name, path)

@@ -14,7 +14,7 @@ FEW, MANY = 20, 220
 
 
 def per_run(mode):
-    """Instructions and conditional branches of one run: what is around them falls out."""
+    """Instructions and conditional branches of one run; the surroundings cancel out."""
     few, many = (collected(PROGRAM, mode, str(runs), options=["--branch-sim=yes"])
                  for runs in (FEW, MANY))
     return [(b - a) / (MANY - FEW) for a, b in zip(few[:2], many[:2])]

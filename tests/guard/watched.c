@@ -1,5 +1,5 @@
-/* watched.c - runs of a session that nobody watches, or that somebody watched before: what
- * profiling.py counts. Without arguments: a run is the same before, while and after it is watched.
+/* watched.c - runs of a session without a profile, or after one: profiling.py counts them. Without
+ * arguments: a run is the same before, during and after profiling.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static takt_ctx *ctx;
 static takt_session *session;
 
-/* Steps that do little: what is around them would show. */
+/* Steps that do little: overhead around them would show. */
 static const char model_text[] = "model m(x: f32[8, 16]) {\n"
                                  "  return softmax(softmax(softmax(softmax(softmax(softmax("
                                  "softmax(softmax(x))))))))\n}\n";

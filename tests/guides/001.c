@@ -61,7 +61,7 @@ static void in_place(void)
     EXPECT_EQ(numbers[4], 0);
 }
 
-/* 12, 13 and 14: Fortran order is read where it lies */
+/* 12, 13 and 14: Fortran order is read in place */
 static void order(void)
 {
     const takt_plan_options options = {.sizes = "batch=4", .threads = 1};
@@ -108,7 +108,7 @@ static void pooled(void)
     takt_tensor_pool_destroy(pool);
 }
 
-/* 19: an input is used where it lies, and copied only if it has to be */
+/* 19: an input is used in place, and copied only if necessary */
 static void borrowed(void)
 {
     takt_session *session = guide_session(NULL);

@@ -17,7 +17,7 @@ static void simd(void)
     takt_plan_destroy(plan);
 }
 
-/* 2: what the processor can do */
+/* 2: the processor's capabilities */
 static void capabilities(void)
 {
     takt_cpu caps;
@@ -159,7 +159,7 @@ static void threads(void)
     takt_session_destroy(session);
 }
 
-/* 9: limits, and what is used of them */
+/* 9: limits, and their use */
 static void limits(void)
 {
     takt_usage usage;

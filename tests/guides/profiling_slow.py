@@ -1,4 +1,4 @@
-"""profiling_slow.py - the commands of docs/profiling.md work as they stand."""
+"""profiling_slow.py - the commands of docs/profiling.md work."""
 import os
 import pathlib
 import re
@@ -11,7 +11,7 @@ import _ceilings  # noqa: E402
 
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 ROOT = pathlib.Path.cwd()
-# Programs of others may be missing, or not be allowed to look.
+# Other tools may be missing, or lack permission.
 OTHERS = ("perf", "valgrind", "ms_print", "heaptrack")
 REFUSED = ("ermission", "not permitted", "perf_event_paranoid", "No such file or directory")
 

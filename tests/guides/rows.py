@@ -19,10 +19,10 @@ import _ceilings  # noqa: E402
 TOOL, TMP = os.environ["TAKT_TOOL"], pathlib.Path(os.environ["TAKT_TEST_TMP"])
 BUILD, ROOT = os.environ["TAKT_BUILD_DIR"], pathlib.Path.cwd()
 HERE = ROOT / "tests/guides"
-# What Takt does not have yet, and what no machine of ours is.
+# Features that Takt does not have yet, and machines that we do not have.
 LATER = {"16 bits on CUDA", "tensor cores", "WebAssembly", "several devices"}
 HARDWARE = {"Metal", "macOS", "TPU"}
-# A program, a library or an instruction set that this machine lacks, as the messages say it.
+# A program, a library or an instruction set that this machine lacks, by its message.
 LACKS = {"TAKT8004": "counters", "not permitted": "perf", "No permission": "perf",
          "perf_event_paranoid": "perf", "libjemalloc.so.2' from LD_PRELOAD": "jemalloc",
          "TAKT4004": "a BLAS library", "No module named 'takt": "the Python package",
@@ -80,7 +80,7 @@ def execute(command, environment):
 
 
 def missing(command, code, output):
-    """What this machine lacks for a row that failed; None: nothing."""
+    """The reason why a row could not run on this machine; None: there is none."""
     first = next(word for word in command.split() if "=" not in word)
     if shutil.which(first) is None and first in ("perf", "valgrind", "ms_print", "python3", "make"):
         return first

@@ -1,4 +1,4 @@
-/* adam_f32.c - holds steps of Adam to those of the scalar kernel. */
+/* adam_f32.c - checks steps of Adam against those of the scalar kernel. */
 #include "kernel/adam_f32/adam_f32.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static float divisor_of(takt_check *c)
     return some[check_below(c, sizeof some / sizeof *some)];
 }
 
-/* What roots are divided by: as in the first and last steps of a training, and what no training
+/* Divisors of roots: as in the first and last steps of a training, and values that no training
  * has. */
 static float correction_of(takt_check *c)
 {

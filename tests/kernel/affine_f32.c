@@ -1,4 +1,5 @@
-/* affine_f32.c - holds quantising, dequantising and tables to the scalar ones: tails, ties, NaN. */
+/* affine_f32.c - checks quantising, dequantising and tables against the scalar ones: tails, ties,
+ * NaN. */
 #include "kernel/affine_f32/affine_f32.h"
 
 #include <math.h>

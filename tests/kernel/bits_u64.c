@@ -1,4 +1,4 @@
-/* bits_u64.c - holds matrices of bits to the scalar ones: products, packing, every tail. */
+/* bits_u64.c - checks matrices of bits against the scalar ones: products, packing, every tail. */
 #include "kernel/bits_u64/bits_u64.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* block_f32.c - holds products of floats with block-quantised weights to the scalar one, and that
- * to the product of the same weights as floats. */
+/* block_f32.c - checks products of floats with block-quantised weights against the scalar one, and
+ * that against the product of the same weights as floats. */
 #include "kernel/block_f32/block_f32.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* block_i8.c - holds products with rows rounded to bytes to the scalar one: tails, zero points,
- * extremes, blocks that do not fit, and more of them than one chunk has. */
+/* block_i8.c - checks products with rows rounded to bytes against the scalar one: tails, zero
+ * points, extremes, blocks that do not fit, and more of them than one chunk has. */
 #include "kernel/block_i8/block_i8.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { A = BLOCKS_SLOTS, BIAS, C, WANT, SCRATCH, ROUNDED };
 
-/* Rows rounded before, in parts, and the columns in two calls that both read them. */
+/* Rows rounded beforehand, in parts, and the columns in two calls that both read them. */
 static void by_parts(takt_check *c, const takt_block_i8 *whole, const takt_block_i8_info *info)
 {
     enum { PARTS = 3 };

@@ -1,5 +1,5 @@
-/* block_panels.c - holds what makes packed floats of blocks to the scalar one, for all panels that
- * product kernels have. */
+/* block_panels.c - checks the conversion of blocks to packed floats against the scalar one, for all
+ * panels of the product kernels. */
 #include "kernel/block_panels/block_panels.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* chain_f32.c - holds passes of several operations to the operations one by one. */
+/* chain_f32.c - checks passes of several operations against the operations one by one. */
 #include "kernel/chain_f32/chain_f32.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static takt_map_op draw_op(takt_check *c, bool is_last)
     }
 }
 
-/* Some links store their value: the first one over x, a later one apart. */
+/* Some links store their value: the first one in place of x, a later one separately. */
 static takt_chain_f32 draw(takt_check *c, size_t n, int where, int values)
 {
     takt_chain_f32 chain = {.n = n, .count = 1 + check_below(c, TAKT_CHAIN_MOST)};
@@ -103,7 +103,7 @@ static void one(takt_check *c, const takt_kernel *map, size_t n, int where, int 
         check_intact(c, slot);
 }
 
-/* Batch normalisation in training, as a program of element-wise operations has it. */
+/* Batch normalisation in training, as a program of element-wise operations. */
 static void bench(takt_check *c)
 {
     enum { N = 1024 };

@@ -40,7 +40,7 @@ void *check_place(takt_check *c, int slot, size_t bytes, int where)
         p = end - bytes;
     else if (where == CHECK_SCRATCH)
         p = end - (bytes + 63) / 64 * 64;
-    else if (where == CHECK_MISALIGNED) /* by 8: every element type may lie there */
+    else if (where == CHECK_MISALIGNED) /* by 8: aligned for every element type */
         p = start + CANARY_BYTES + 8 * (1 + check_below(c, 7));
     c->placed[slot].p = p;
     c->placed[slot].bytes = bytes;
@@ -266,7 +266,7 @@ size_t check_timed(const takt_check *c, size_t all, size_t few)
     return c->once ? 1 : c->kernel->rank > 0 ? all : few;
 }
 
-/* The most that the machine can do of what the family does. */
+/* The machine's maximum rate for the operations of the family. */
 static double peak_of(const takt_check *c)
 {
     const char *family = c->unit->family;
@@ -279,7 +279,7 @@ static double peak_of(const takt_check *c)
     return strstr(family, "i8") != NULL ? c->ceiling.i8 : c->ceiling.f32;
 }
 
-/* Whether nearly all of the bytes are read: weights of products, what is reduced. */
+/* Whether nearly all bytes are read: weights of products, operands of reductions. */
 static bool only_reads(const char *family)
 {
     static const char *const families[] = {"gemm_", "block_f32", "block_i8", "reduce_"};

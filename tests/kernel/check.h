@@ -33,8 +33,8 @@ enum {
     CHECK_SLOT_BYTES = 1 << 22 /* their greatest size */
 };
 
-/* Where a buffer lies in its slot: against the inaccessible page after it, against the one before
- * it, or off every alignment in the middle, by 1..63 elements' worth of bytes. */
+/* Position of a buffer in its slot: directly before the inaccessible page after it, directly after
+ * the one before it, or unaligned in the middle, off by 1..63 elements. */
 typedef enum check_where {
     CHECK_AT_END,
     CHECK_AT_START,
@@ -48,7 +48,7 @@ typedef enum check_values {
     CHECK_PLAIN,   /* uniform in [-4, 4) */
     CHECK_MIXED,   /* all magnitudes, with zeros of both signs, denormals, infinities and NaN */
     CHECK_SPECIAL, /* only such */
-    CHECK_TINY,    /* denormals, and numbers whose products are */
+    CHECK_TINY,    /* denormals, and numbers whose products are denormal */
     CHECK_EQUAL,   /* one value throughout */
     CHECK_VALUES
 } check_values;
@@ -61,7 +61,7 @@ typedef struct takt_check {
     unsigned long cases, failures;
     unsigned long timed; /* lines of this kernel, each with its ceiling where that is known */
     bool bench, once;    /* once: everything that would be timed runs once, nothing is printed */
-    struct {             /* what this machine can do at most on one thread; zero: unknown */
+    struct {             /* the maximum of this machine on one thread; zero: unknown */
         double f32, f64, i8, f16, bf16;  /* GFLOP/s, Gop/s */
         double read_gbs[4], copy_gbs[4]; /* of each level; copy: whichever is faster */
         double level_bytes[4];
@@ -108,11 +108,11 @@ void check_set_fp_state(uint64_t state);
 /* A stub that calls `kernel` (of any type) and checks that it preserves the registers that it must;
  * `kernel` itself where there is no such stub, and when it is timed. */
 takt_kernel_fn *check_guard(takt_check *c, takt_kernel_fn *kernel);
-/* Fails the case if the last guarded call did not. */
+/* Fails the case if the last guarded call did not preserve them. */
 void check_registers(takt_check *c);
 
 /* A call of the kernel under test; fails the case if the FP state or a register that a function
- * must preserve comes back changed. */
+ * must preserve has changed. */
 #define CHECK_CALL(c, statement)                                                                   \
     do {                                                                                           \
         const uint64_t check_state_ = check_fp_state();                                            \
@@ -129,7 +129,7 @@ double check_now(void);
 bool check_goes_on(const takt_check *c, int round, double begin);
 void check_report(takt_check *c, const char *what, double seconds, double bytes, double flops);
 
-/* How many of `all` cases to time: none if not asked to, one under --once, of the scalar variant,
+/* How many of `all` cases to time: none by default, one under --once, and for the scalar variant,
  * which would take minutes for large ones, the first `few`. */
 size_t check_timed(const takt_check *c, size_t all, size_t few);
 

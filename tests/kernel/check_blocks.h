@@ -5,7 +5,7 @@
 #include "check.h"
 #include "kernel/blocks/blocks.h"
 
-/* Slots that they take; a check uses others for the rest. */
+/* Slots that they use; a check uses others for the rest. */
 enum { BLOCKS_WORDS, BLOCKS_SCALE, BLOCKS_ZERO, BLOCKS_PLAIN, BLOCKS_SLOTS };
 
 typedef struct check_blocks_shape {

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "kernel/ggml_panels/ggml_panels.h"
 
-/* The slot that they take; a check uses others for the rest. */
+/* The slot that they use; a check uses others for the rest. */
 enum { GGML_PANELS, GGML_SLOTS };
 
 /* Panels of n columns of `blocks` blocks: any bytes, or with `usual` scales as models have them.

@@ -1,4 +1,4 @@
-/* check_kernels.c - holds every kernel variant that runs here to its scalar reference.
+/* check_kernels.c - checks every kernel variant that runs here against its scalar reference.
  *
  *     check_kernels [--family NAME] [--isa NAME] [--kernel NAME] [--seed N] [--bench] [--once]
  *                   [--digest] [--list] [--cuda] [--device] [--part I/N]
@@ -259,7 +259,7 @@ static bool is_wanted(const takt_kernel_unit *unit, size_t index, const options 
            (o->isa == NULL || (isa != NULL && strcmp(o->isa, isa) == 0));
 }
 
-/* What belongs to no family, such as the kernels that are broken on purpose. */
+/* Checks without a family, such as the kernels that are broken on purpose. */
 static bool is_rest_wanted(const options *o)
 {
     return o->part == 0 && !o->device && !o->list && !o->digest && o->family == NULL &&

@@ -64,7 +64,7 @@ static bool is_mask(const setting *s, int operand)
     return s->op == TAKT_MAP_SELECT && operand == 0;
 }
 
-/* Slots 1..3: operands; 0: the result; 7: what it should be. In every other round an operand of
+/* Slots 1..3: operands; 0: the result; 7: the expected result. In every other round an operand of
  * the result's size is overwritten: the result's slot then starts as its copy. */
 static void check_once(takt_check *c, const takt_kernel *reference, const setting *s)
 {

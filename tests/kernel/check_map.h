@@ -7,7 +7,7 @@
 
 typedef enum map_type { MAP_F32, MAP_F64, MAP_I32, MAP_I64, MAP_BOOL } map_type;
 
-/* `type` gives the size of elements and what values they get. */
+/* `type` determines the size of elements and their values. */
 void check_map(takt_check *c, const takt_kernel *reference, map_type type);
 
 #endif

@@ -110,8 +110,8 @@ static void check_op(takt_check *c, const takt_kernel *reference, takt_reduce_op
     check_once(c, reference, &r, type);
 }
 
-/* Many rows, and more chunks of one than are taken at a time, of numbers whose sums are numbers.
- * They come after all others, and the recorded digest is of those. */
+/* Many rows, and more chunks of one than are processed at a time, of numbers with finite sums. They
+ * come after all others, and the recorded digest is of those. */
 static void check_long(takt_check *c, const takt_kernel *reference, takt_reduce_op op,
                        reduce_type type)
 {

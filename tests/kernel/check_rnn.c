@@ -9,7 +9,7 @@ enum { H_NEXT, X, R, BIAS, PEEPHOLE, H, C, C_NEXT, Y, LIVE, KEEP, WANT, WANT_KEE
 
 static const char *const names[] = {"plain", "lstm", "gru", "gru_reset", "gru_update"};
 
-/* What the state and the inputs can be if the type is a narrower one. */
+/* Possible values of the state and the inputs if the type is narrower. */
 static float narrow(float x, takt_rnn_rounding rounding)
 {
     return rounding == TAKT_RNN_F16    ? half_from_f16(half_to_f16(x))
@@ -42,7 +42,7 @@ static const void *at(const subject *s, const void *p, size_t i)
     return (const char *)p + i * s->size;
 }
 
-/* Rows have gaps between them, which must stay as they are; gates lie side by side. */
+/* Rows have gaps between them, which must not change; gates are contiguous. */
 static void fill(const subject *s, takt_rnn_args *t, int round)
 {
     const size_t n = t->n, rows = t->rows;

@@ -15,7 +15,7 @@ static void fill(takt_check *c, void *p, size_t n, size_t size, int values)
         check_fill_f64(c, p, n, values);
 }
 
-/* Rows may have gaps between them, which must stay as they are. */
+/* Rows may have gaps between them, which must not change. */
 static void check_once(takt_check *c, const takt_kernel *reference, takt_rows_step *r, size_t size,
                        int round)
 {

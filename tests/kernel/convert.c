@@ -24,7 +24,8 @@ static size_t bytes_of(takt_dtype type, size_t n)
     return (n * types[type].bits + 7) / 8;
 }
 
-/* Random bits are all values of the narrow types; the wide floats need help to meet others' range.
+/* Random bits cover all values of the narrow types; wide floats are drawn so that they hit the
+ * range of the others.
  */
 static void fill(takt_check *c, takt_dtype type, void *p, size_t n)
 {

@@ -7,7 +7,7 @@
 #include "kernel/map/map.h"
 #include "util/grid.h"
 
-/* The address that a kernel reads `bytes` at `host` from; fibers read them where they are. */
+/* The address that a kernel reads `bytes` at `host` from; fibers read them in place. */
 const void *device_in(const void *host, size_t bytes);
 /* The same for memory that it writes. */
 void *device_out(void *host, size_t bytes);
@@ -19,23 +19,23 @@ uint32_t *device_tickets(uint32_t count);
 void device_launch(const takt_cuda_launch *launches, size_t count);
 /* After the last launch of a call. */
 void device_end(void);
-/* In which order fibers run from now on. */
+/* The order in which fibers run from now on. */
 void device_order(grid_order order);
 /* Kernels run on the first device from now on; NULL, or why they cannot. */
 const char *device_open(void);
 
-/* Launches of `kernel` run `broken` on fibers from now on, and what would end the program calls
- * `give_up`; NULL: no longer. */
+/* From now on launches of `kernel` run `broken` on fibers, and a fatal error calls `give_up`; NULL:
+ * no longer. */
 void device_plant(const char *kernel, takt_lane_fn *broken, void (*give_up)(void));
 
-/* The device variants of families, as check_kernels takes them; NULL beyond the last. Those of
+/* The device variants of families, as check_kernels expects them; NULL beyond the last. Those of
  * cuda_mixed.c come after the others. */
 const takt_kernel_unit *device_unit(size_t index);
 const takt_kernel_unit *device_mixed_unit(size_t index);
 /* Called once for every kernel that is checked: the order of threads changes. */
 void device_next(void);
 extern uint32_t device_calls; /* so far */
-/* Leaves out what the scalar table of `family` has not. */
+/* Removes entries that the scalar table of `family` lacks. */
 void device_fit_map_table(const char *family, takt_map_table *table);
 
 #endif

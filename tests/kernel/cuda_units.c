@@ -1,7 +1,7 @@
 /* cuda_units.c - device kernels behind the function types of their families.
  *
  * The order of threads, tiles, cuts and the layout of B vary from call to call, so the cases of a
- * family's check meet all kernels in all orders.
+ * family's check cover all kernels in all orders.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void device_next(void)
     device_order((grid_order)(device_calls % GRID_ORDERS));
 }
 
-/* As many multiprocessors as make one choice or another. */
+/* Numbers of multiprocessors that lead to one choice or another. */
 static takt_cuda_block_room room(void)
 {
     static const uint32_t processors[] = {1, 2, 4, 132, 1 << 20};
@@ -81,7 +81,7 @@ static void map(takt_map_op op, void *dst, const void *const *src, const unsigne
 TAKT_MAP_OPS(X)
 #undef X
 
-/* The operations of floats, as the scalar table has them. */
+/* The float operations of the scalar table. */
 static takt_map_table map_table = {{
 #define X(NAME, name, operands, result, what) map_##NAME,
     TAKT_MAP_OPS(X)
@@ -106,8 +106,8 @@ static size_t extent(size_t rows, size_t n, size_t stride)
 
 static void rows(const takt_rows_step *r);
 
-/* Device code has an element of gamma and beta for each of a row, not one for every plane: rows are
- * computed one by one, with what theirs come to. */
+/* Device code takes gamma and beta per element of a row, not per plane: rows are computed one by
+ * one, with their own values. */
 static void rows_of_planes(const takt_rows_step *r)
 {
     float *gamma = malloc(2 * (r->n + 1) * sizeof *gamma), *beta = gamma + r->n + 1;
@@ -152,7 +152,7 @@ static void rows(const takt_rows_step *r)
     takt_cuda_launch l;
     const takt_cuda_block_room has = room();
     takt_cuda_launch_rows(&d, &has, &l);
-    if (device_calls % 4 == 1) { /* kernels for long rows take short ones as well */
+    if (device_calls % 4 == 1) { /* kernels for long rows accept short ones as well */
         l.kernel = "takt_cuda_rows_f32";
         l.threads = TAKT_CUDA_ROWS_THREADS;
         l.shared_bytes = 0;
@@ -201,7 +201,7 @@ static void reduce(const takt_reduce *r)
     const size_t chunks = (d.n + TAKT_REDUCE_CHUNK - 1) / TAKT_REDUCE_CHUNK;
     float *scratch = device_scratch(takt_cuda_reduce_scratch(&d, &has));
     uint32_t few = takt_cuda_reduce_tickets(&d, &has);
-    const bool is_long = few > 0 && device_calls % 2 == 0; /* its kernel takes short ones, too */
+    const bool is_long = few > 0 && device_calls % 2 == 0; /* its kernel accepts short ones too */
     uint32_t *tickets = device_tickets(is_long ? (uint32_t)(2 * chunks * d.count) : few);
     const size_t count = takt_cuda_launch_reduce(&d, &has, scratch, tickets, l);
     if (is_long)
@@ -217,7 +217,7 @@ static void reduce(const takt_reduce *r)
 enum { P = 16 };
 static const takt_panels panels = {P, P};
 
-/* B as it lies in a graph: rows, or columns, one after another. */
+/* B in the layout of a graph: row-major or column-major. */
 static float *unpacked(const takt_gemm_f32 *g, bool by_columns)
 {
     static float piece[P * TAKT_GEMM_CHUNK];
@@ -283,7 +283,7 @@ static void gemm(const takt_gemm_f32 *g)
     d.b = device_in(b, g->k * g->n * sizeof(float));
     d.c = device_out(g->c, extent(g->m, g->n, g->ldc));
     set_epilogue(&d.end, g);
-    /* Every tile in turn, and what would be chosen. */
+    /* Every tile in turn, and the one that would be chosen. */
     const size_t ways = takt_cuda_gemm_ways();
     const takt_cuda_block_room has = room();
     takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(

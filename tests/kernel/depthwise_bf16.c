@@ -1,4 +1,5 @@
-/* depthwise_bf16.c - holds depthwise convolutions of bf16 to their bound: geometry, borders, tails.
+/* depthwise_bf16.c - checks depthwise convolutions of bf16 against their bound: geometry, borders,
+ * tails.
  */
 #include "kernel/depthwise_bf16/depthwise_bf16.h"
 
@@ -33,7 +34,7 @@ static void fill_all(takt_check *c, const operands *o, depthwise *d)
     d->room = check_place(c, REST, d->channels * sizeof *d->room, CHECK_AT_START);
 }
 
-/* One result: within half a unit of bf16 of what is within the bound of the exact sum. */
+/* One result: within half a bf16 unit of a value that is within the bound of the exact sum. */
 static bool is_near(const depthwise *d, size_t line, size_t q, size_t c, double *want)
 {
     double sum = d->bias != NULL ? d->bias[c] : 0, size = fabs(sum);

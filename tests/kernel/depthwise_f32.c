@@ -1,4 +1,5 @@
-/* depthwise_f32.c - holds depthwise convolutions to the scalar one: geometry, borders, tails. */
+/* depthwise_f32.c - checks depthwise convolutions against the scalar one: geometry, borders, tails.
+ */
 #include "kernel/depthwise_f32/depthwise_f32.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* direct_f32.c - holds products with a matrix read where it lies to the scalar ones, and those to
- * the product of packed weights: one order of arithmetic. */
+/* direct_f32.c - checks products with a matrix read in place against the scalar ones, and those
+ * against the product of packed weights: one order of arithmetic. */
 #include "kernel/direct_f32/direct_f32.h"
 
 #include <string.h>

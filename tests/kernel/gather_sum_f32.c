@@ -1,4 +1,4 @@
-/* gather_sum_f32.c - holds weighted sums of gathered floats to those of the scalar kernel. */
+/* gather_sum_f32.c - checks weighted sums of gathered floats against those of the scalar kernel. */
 #include "kernel/gather_sum_f32/gather_sum_f32.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ check_fn check_gather_sum_f32;
 
 enum { ELEMENTS = 19 }; /* of x, along the axis */
 
-/* `row` places of each tap: anywhere, or as those of a picture that becomes three times as large.
+/* `row` positions of each tap: random, or those of an image enlarged three times.
  */
 static void fill_places(takt_check *c, int32_t *at, int32_t *inside, size_t count, size_t row)
 {

@@ -1,5 +1,5 @@
-/* gelu_dx_f32.c - holds the gradient of gelu to that of the scalar kernel, and that one to its
- * operations one by one. */
+/* gelu_dx_f32.c - checks the gradient of gelu against that of the scalar kernel, and that one
+ * against its operations one by one. */
 #include "kernel/gelu_dx_f32/gelu_dx_f32.h"
 
 #include <string.h>

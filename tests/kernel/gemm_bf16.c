@@ -1,4 +1,5 @@
-/* gemm_bf16.c - holds products by bf16 dot products to their error bound, and to scalar's sums. */
+/* gemm_bf16.c - checks products by bf16 dot products against their error bound, and against scalar
+ * sums. */
 #include "kernel/gemm_bf16/gemm_bf16.h"
 
 typedef takt_gemm_bf16_matrix matrix;
@@ -66,7 +67,7 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned i
             check_intact(c, slot);
 }
 
-/* A in an image of rows with gaps between them, against the same rows one after another. */
+/* A in an image of rows with gaps between them, against the same rows stored contiguously. */
 static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels)
 {
     enum { PITCH = 9, WIDTH = 7 };

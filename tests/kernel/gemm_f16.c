@@ -1,4 +1,5 @@
-/* gemm_f16.c - holds products by f16 arithmetic to their error bound, and closer on the average. */
+/* gemm_f16.c - checks products by f16 arithmetic against their error bound, which is smaller on
+ * average. */
 #include "kernel/gemm_f16/gemm_f16.h"
 
 typedef takt_gemm_f16_matrix matrix;
@@ -9,7 +10,7 @@ typedef takt_gemm_f16_matrix matrix;
 
 #include "check_gemm_half_body.inc"
 
-enum { SAME = 1000 }; /* the number of the case whose factors are all the same */
+enum { SAME = 1000 }; /* the number of the case whose factors are all equal */
 
 /* The largest of `count` elements that lie `step` apart. */
 static double largest(const float *x, size_t count, size_t step)
@@ -21,7 +22,7 @@ static double largest(const float *x, size_t count, size_t step)
     return most;
 }
 
-/* Rows of A and all of B of sizes that f16 does not have. */
+/* Rows of A and all of B with magnitudes that f16 does not have. */
 static void stretch(float *a, float *b, shape s, unsigned i)
 {
     for (size_t p = 0; p < s.m * s.k; p++)
@@ -30,8 +31,8 @@ static void stretch(float *a, float *b, shape s, unsigned i)
         b[p] = ldexpf(b[p], i % 2 ? 30 : -30);
 }
 
-/* Every result against the exact sum. The bound is that of the worst case; roundings that are as
- * often up as down stay far below it, so their mean square is held to less. Neither feeds the
+/* Every result against the exact sum. The bound is that of the worst case; roundings that are up as
+ * often as down stay far below it, so their mean square must be smaller. Neither is part of the
  * digest: variants may differ. */
 static void hold(takt_check *c, const takt_gemm_f32 *g, const float *b, double most)
 {
@@ -73,7 +74,8 @@ static void one(takt_check *c, shape s, unsigned i)
         stretch(a, plain, s, i);
     if (i == SAME)
         for (size_t p = 0; p < s.m * s.k || p < s.k * s.n; p++) {
-            a[p % (s.m * s.k)] = 1.4f; /* what is rounded alike in every step adds up */
+            a[p % (s.m * s.k)] = 1.4f; /* rounding in the same direction in every step
+                                        * accumulates */
             plain[p % (s.k * s.n)] = 0.7f;
         }
     const takt_gemm_stored stored = {.data = packed(c, B, c->kernel, plain, s)};

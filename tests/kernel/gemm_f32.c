@@ -1,4 +1,4 @@
-/* gemm_f32.c - holds products of f32 to the scalar one; how is in check_gemm_body.inc. */
+/* gemm_f32.c - checks products of f32 against the scalar one; see check_gemm_body.inc. */
 #include "kernel/gemm_f32/gemm_f32.h"
 
 #include "gemm_f32_stored.h"

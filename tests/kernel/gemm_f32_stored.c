@@ -42,7 +42,7 @@ typedef struct matrix {
     takt_dtype dtype;
 } matrix;
 
-/* In the panels of `kernel`, as it is or as f32. */
+/* In the panels of `kernel`, in its own type or as f32. */
 static void *packed(takt_check *c, int slot, const takt_kernel *kernel, const matrix *x, bool wide)
 {
     const takt_panels panels = panels_of(kernel);

@@ -1,4 +1,4 @@
-/* gemm_f64.c - holds products of f64 to the scalar one; how is in check_gemm_body.inc. */
+/* gemm_f64.c - checks products of f64 against the scalar one; see check_gemm_body.inc. */
 #include "kernel/gemm_f64/gemm_f64.h"
 
 typedef double elem;

@@ -1,4 +1,4 @@
-/* ggml_f32.c - holds floats of ggml's block formats to those of the scalar kernel. */
+/* ggml_f32.c - checks floats of ggml's block formats against those of the scalar kernel. */
 #include "kernel/ggml_f32/ggml_f32.h"
 
 #include <stdio.h>

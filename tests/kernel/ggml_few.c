@@ -1,4 +1,4 @@
-/* ggml_few.c - holds products of few rows with panels of blocks to the scalar one. */
+/* ggml_few.c - checks products of few rows with panels of blocks against the scalar one. */
 #include "kernel/ggml_few/ggml_few.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* ggml_fill.c - holds floats of panels of blocks to those of the scalar kernel. */
+/* ggml_fill.c - checks floats of panels of blocks against those of the scalar kernel. */
 #include "kernel/ggml_fill/ggml_fill.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* ggml_i8.c - holds products of rounded rows with panels of blocks to the scalar one. */
+/* ggml_i8.c - checks products of rounded rows with panels of blocks against the scalar one. */
 #include "kernel/ggml_i8/ggml_i8.h"
 
 #include <stdio.h>

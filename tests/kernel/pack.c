@@ -1,4 +1,4 @@
-/* pack.c - holds packing to the scalar one, and unpacking to the matrix it came from. */
+/* pack.c - checks packing against the scalar one, and unpacking against the original matrix. */
 #include "kernel/pack/pack.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { SRC, DST, WANT, BACK };
 
-/* How the matrix lies: rows after each other, columns after each other, neither. */
+/* Layout of the matrix: row-major, column-major, or neither. */
 static void strides(takt_pack *p, int layout)
 {
     p->row = layout == 0 ? p->n + 1 : layout == 1 ? 1 : 2;

@@ -1,4 +1,4 @@
-/* pairs_f32.c - holds sums of products to the scalar ones: columns, terms, tails. */
+/* pairs_f32.c - checks sums of products against the scalar ones: columns, terms, tails. */
 #include "kernel/pairs_f32/pairs_f32.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* peak_f16.c - holds peaks of f16 to what they say they add up; how is in check_peak_body.inc. */
+/* peak_f16.c - checks peaks of f16 against the sums that they report; see check_peak_body.inc. */
 #include <stdint.h>
 
 typedef uint16_t elem;

@@ -1,4 +1,4 @@
-/* peak_f32.c - holds peaks of f32 to what they say they add up; how is in check_peak_body.inc. */
+/* peak_f32.c - checks peaks of f32 against the sums that they report; see check_peak_body.inc. */
 typedef float elem;
 #define ELEM 0.5f
 #define SQUARE 0.25

@@ -1,4 +1,4 @@
-/* peak_f64.c - holds peaks of f64 to what they say they add up; how is in check_peak_body.inc. */
+/* peak_f64.c - checks peaks of f64 against the sums that they report; see check_peak_body.inc. */
 typedef double elem;
 #define ELEM 0.5
 #define SQUARE 0.25

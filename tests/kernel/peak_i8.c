@@ -1,4 +1,4 @@
-/* peak_i8.c - holds peaks of i8 to what they say they add up; how is in check_peak_body.inc. */
+/* peak_i8.c - checks peaks of i8 against the sums that they report; see check_peak_body.inc. */
 #include <stdint.h>
 
 typedef int8_t elem;

@@ -11,7 +11,7 @@ typedef struct planted_map {
 } planted_map;
 
 typedef struct planted_other {
-    const char *name, *family; /* one that planted.c knows the check of */
+    const char *name, *family; /* a family whose check planted.c knows */
     takt_kernel_fn *run;
 } planted_other;
 

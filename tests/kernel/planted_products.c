@@ -11,7 +11,7 @@
         name, #family, (takt_kernel_fn *)(function)                                                \
     }
 
-/* What the scalar kernel does, but for what a mistake changes. */
+/* Does what the scalar kernel does, except for the planted mistake. */
 typedef struct mistake {
     size_t without;     /* this many of the last k are left out */
     bool narrow, plain; /* A is rounded to bf16; scales are not applied */
@@ -53,7 +53,7 @@ static float sum_of(const takt_gemm_f32 *g, const float *a, size_t col, const mi
     return total / factor;
 }
 
-/* Without an epilogue, which the checks of whole numbers alone have. */
+/* Without an epilogue, which only the checks of whole numbers have. */
 static void multiply(const takt_gemm_f32 *g, const mistake *x)
 {
     for (size_t i = 0; i < g->m; i++)

@@ -47,11 +47,11 @@ static void loses_register(const takt_reduce *r)
 #elif defined __x86_64__
     __asm__ volatile("xorl %r15d, %r15d");
 #else
-    ((float *)r->dst)[0] += 1; /* no register is looked at here */
+    ((float *)r->dst)[0] += 1; /* registers are not checked here */
 #endif
 }
 
-/* Denormals are flushed from now on. */
+/* Flushes denormals from now on. */
 static void leaves_fp_state(const takt_reduce *r)
 {
     real_reduce(r);

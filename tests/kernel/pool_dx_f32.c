@@ -1,4 +1,5 @@
-/* pool_dx_f32.c - holds gradients of pools to the scalar ones: geometry, borders, ties, tails. */
+/* pool_dx_f32.c - checks gradients of pools against the scalar ones: geometry, borders, ties,
+ * tails. */
 #include "kernel/pool_dx_f32/pool_dx_f32.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pool_f32.c - holds pools to the scalar ones: geometry, borders, tails. */
+/* pool_f32.c - checks pools against the scalar ones: geometry, borders, tails. */
 #include "kernel/pool_f32/pool_f32.h"
 
 #include <string.h>

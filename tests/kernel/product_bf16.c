@@ -1,4 +1,4 @@
-/* product_bf16.c - holds products of bf16 rows to their bound, and to scalar's sums. */
+/* product_bf16.c - checks products of bf16 rows against their bound, and against scalar sums. */
 #include "kernel/product_bf16/product_bf16.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void fill(takt_check *c, uint16_t *x, size_t count)
         x[i] = takt_bf16_round((float)check_below(c, 1 << 20) / (1 << 18) - 2);
 }
 
-/* A result of 16 bits: within half a unit of theirs of what is within the bound of the exact sum.
+/* A 16-bit result: within half a unit of a value that is within the bound of the exact sum.
  */
 static void hold(takt_check *c, const takt_product_bf16 *g, const float *b, size_t ldb)
 {
@@ -110,7 +110,7 @@ static void one(takt_check *c, shape s, unsigned i)
         check_intact(c, slot);
 }
 
-/* A in an image of rows with gaps between them, against the same rows one after another. */
+/* A in an image of rows with gaps between them, against the same rows stored contiguously. */
 static void image(takt_check *c, shape s, size_t channels, unsigned i)
 {
     enum { PITCH = 9, WIDTH = 7 };
@@ -171,7 +171,7 @@ static void images(takt_check *c)
         image(c, (shape){40, n, 8 * 192}, 192, round++);
 }
 
-/* What is not a number stays so, where it belongs and nowhere else; also between bounds. */
+/* NaNs appear where they belong and nowhere else; also with clamping. */
 static void special(takt_check *c)
 {
     enum { M = 3, N = 20, K = 9 };

@@ -1,4 +1,4 @@
-/* rnn_dx_f32.c - holds gradients of recurrent cells to those of the scalar kernel. */
+/* rnn_dx_f32.c - checks gradients of recurrent cells against those of the scalar kernel. */
 #include "kernel/rnn_dx_f32/rnn_dx_f32.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static const float *filled(takt_check *c, int slot, size_t count, int where)
     return p;
 }
 
-/* Rows have gaps between them, which must stay as they are; gates lie side by side. */
+/* Rows have gaps between them, which must not change; gates are contiguous. */
 static takt_rnn_dx_f32 cell(takt_check *c, takt_rnn_dx_kind kind, size_t rows, size_t n, int where)
 {
     takt_rnn_dx_f32 x = {.kind = kind,

@@ -1,4 +1,4 @@
-/* rotate_f32.c - holds rotations of pairs to those of the scalar kernel. */
+/* rotate_f32.c - checks rotations of pairs against those of the scalar kernel. */
 #include "kernel/rotate_f32/rotate_f32.h"
 
 #include <string.h>

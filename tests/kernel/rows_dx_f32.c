@@ -1,4 +1,4 @@
-/* rows_dx_f32.c - holds gradients of row kernels to the scalar ones: tails, gaps, labels. */
+/* rows_dx_f32.c - checks gradients of row kernels against the scalar ones: tails, gaps, labels. */
 #include "kernel/rows_dx_f32/rows_dx_f32.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static void give_labels(takt_check *c, takt_rows_dx_f32 *r, int where)
     r->seed = filled(c, SEED, r->rows, CHECK_PLAIN, where);
 }
 
-/* Over dy in the last round: the gradient takes the place of what arrives. */
+/* In place over dy in the last round. */
 static void once(takt_check *c, const takt_kernel *reference, takt_rows_dx_f32 *r, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;

@@ -1,4 +1,4 @@
-/* semiring_f32.c - holds products over semirings, and their gradients, to the scalar ones. */
+/* semiring_f32.c - checks products over semirings, and their gradients, against the scalar ones. */
 #include "kernel/semiring_f32/semiring_f32.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ enum { A, B, BT, DY, RESULT, SCRATCH, WANT };
 
 check_fn check_semiring_f32;
 
-/* Truth values, with many that are 0, 1 or equal to each other; or anything at all. */
+/* Truth values, with many that are 0, 1 or equal to each other; or arbitrary numbers. */
 static void fill(takt_check *c, float *p, size_t n, int values)
 {
     check_fill_f32(c, p, n, values);
@@ -17,7 +17,7 @@ static void fill(takt_check *c, float *p, size_t n, int values)
         p[i] = (float)check_below(c, 9) / 8;
 }
 
-/* The right side as a gradient expects it. */
+/* The right-hand side in the layout of a gradient. */
 static size_t right_floats(const takt_semiring_f32 *p)
 {
     const size_t blocks = (p->n + TAKT_SEMIRING_BLOCK - 1) / TAKT_SEMIRING_BLOCK;

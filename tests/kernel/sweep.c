@@ -52,7 +52,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* GFLOP/s, the best of a few; 0 without memory. The product lies in g->c. */
+/* GFLOP/s, the best of a few; 0 without memory. The product is in g->c. */
 static double speed(const takt_kernel *kernel, takt_gemm_f32 *g)
 {
     const takt_gemm_f32_info *info = kernel->info;

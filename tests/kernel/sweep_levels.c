@@ -16,8 +16,8 @@
 #include "kernel/map/map.h"
 #include "kernel/reduce/reduce.h"
 
-/* Powers of two; arrays begin SKEW floats later each, since those that are a multiple of a page
- * apart wait for each other. */
+/* Powers of two; each array begins SKEW floats later, since arrays a multiple of a page apart
+ * conflict. */
 enum { LEAST = 10, MOST = 24, ARRAYS = 3, LARGE_PAGE = 2 << 20, SKEW = 336 };
 
 typedef struct operation {
@@ -65,7 +65,8 @@ static double seconds(const bench *b, const operation *o, size_t n)
         double spent = 0;
         long calls = 0;
         for (; spent < 2e-3; calls++, spent = check_now() - from)
-            for (size_t i = 0; i < (1 << 14) / n + 1; i++) /* the clock takes as long as 2^10 */
+            for (size_t i = 0; i < (1 << 14) / n + 1; i++) /* reading the clock takes as long as
+                                                            * 2^10 elements */
                 apply(b, o, n);
         best = fmin(best, spent / (double)calls / (double)((1 << 14) / n + 1));
     }
@@ -112,7 +113,7 @@ static bool open_bench(bench *b)
         float *p = b->memory[i] = aligned_alloc(LARGE_PAGE, bytes);
         is_open = is_open && p;
         if (p)
-            madvise(p, bytes, MADV_HUGEPAGE); /* as plans have their memory; or not */
+            madvise(p, bytes, MADV_HUGEPAGE); /* in memory as plans have it; or not */
         for (size_t j = 0; p && j < bytes / sizeof(float); j++)
             p[j] = (float)(i + 1);
         b->x[i] = p + i * SKEW;

@@ -1,4 +1,5 @@
-/* trees.c - holds walks through random trees to the scalar ones: shapes, tails, both forms. */
+/* trees.c - checks traversals of random trees against the scalar ones: shapes, tails, both
+ * forms. */
 #include "kernel/trees/trees.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@ enum { TREE, NODES, LEAF_OF, KEYS, LEAF, WANT, NODES_MAX = 1 << 17 };
 
 check_fn check_trees;
 
-/* A tree of up to `depth` levels whose nodes stand at nodes[first …); how many they are. */
+/* A tree of up to `depth` levels with its nodes at nodes[first …); returns their number. */
 typedef struct plant {
     uint64_t *pairs;
     takt_trees_wide *wide;
@@ -53,7 +54,7 @@ typedef struct shape {
     bool is_wide, is_full;
 } shape;
 
-/* Fills in a job on random trees; `where` its operands lie. */
+/* Fills in a job on random trees; `where`: position of its operands. */
 static takt_trees_job make(takt_check *c, const shape *s, int where)
 {
     static uint64_t pairs[NODES_MAX];

@@ -1,4 +1,5 @@
-/* winograd_bf16.c - holds convolutions by F(2x2, 3x3) of bf16 to the exact ones, within the bound.
+/* winograd_bf16.c - checks convolutions by F(2x2, 3x3) of bf16 against the exact ones, within the
+ * bound.
  */
 #include "kernel/winograd_bf16/winograd_bf16.h"
 

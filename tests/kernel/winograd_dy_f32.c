@@ -1,4 +1,4 @@
-/* winograd_dy_f32.c - holds the transform of dy to the scalar one. */
+/* winograd_dy_f32.c - checks the transform of dy against the scalar one. */
 #include "kernel/winograd_dy_f32/winograd_dy_f32.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* winograd_f32.c - holds Winograd's transforms to the scalar ones. */
+/* winograd_f32.c - checks Winograd's transforms against the scalar ones. */
 #include "kernel/winograd_f32/winograd_f32.h"
 
 #include <math.h>

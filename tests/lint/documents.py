@@ -34,8 +34,8 @@ def is_there(name):
 
 
 def is_built(name):
-    """The command, what peers need, and in a preset's folder programs of the tests, unit_ops of
-    tests/unit/ops.c; files that programs write there are not looked at."""
+    """The command, the peers' files, and in a preset's folder programs of the tests, unit_ops of
+    tests/unit/ops.c; files that programs write there are ignored."""
     folder, _, program = name.partition("/")
     kind, _, stem = program.partition("_")
     is_program = program == "check_kernels" or bool(

@@ -1,7 +1,6 @@
-"""exports.py - what the shared libraries export.
-
-libtakt.so and libtakt-measure.so export what the public headers declare with TAKT_API, each its
-part; libtakt.so also what is marked TAKT_INNER, which is what libtakt-measure.so refers to."""
+"""exports.py - the exports of the shared libraries. libtakt.so and libtakt-measure.so export the
+functions that the public headers declare with TAKT_API; libtakt.so also exports those marked
+TAKT_INNER, which libtakt-measure.so uses."""
 import os
 import re
 import subprocess
@@ -20,7 +19,7 @@ def path_of(name):
 
 
 def marked(path, mark):
-    """What a file declares or defines with `mark`."""
+    """The names that a file declares or defines with `mark`."""
     text = re.sub(r"/\*.*?\*/", " ", read(path), flags=re.DOTALL)
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.MULTILINE)
     for statement in re.findall(rf"\b{mark}\b([^;{{=]*)", text):

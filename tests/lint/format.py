@@ -1,4 +1,5 @@
-"""format.py - clang-format has nothing to change in the files under git; `make format` obeys it."""
+"""format.py - clang-format has nothing to change in the files under git; `make format` applies it.
+"""
 import shutil
 import subprocess
 

@@ -39,7 +39,7 @@ FILES = {
     "CMakePresets.json": '{"configurePresets": [{"name": "fast"}]}\n',
     "Makefile": "run:\n",
 }
-# lint: what it must say
+# lint: its expected message
 WANTED = {
     "layers": ["base may not include ir/graph.h", "src/odd is not in the list", "not base/arena.h",
                "has the folders base ir, not base os kernel"],
@@ -63,7 +63,7 @@ WANTED = {
 
 
 def compile_loud(tree, build):
-    """What the lints of objects and libraries look at."""
+    """The inputs of the lints of objects and libraries."""
     objects = []
     cc = os.environ.get("CC", "cc")
     for name in ("base/loud", "ir/low"):

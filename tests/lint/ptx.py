@@ -25,7 +25,7 @@ FORBIDDEN = [
 
 
 def looks_bad(text):
-    """What is wrong with the PTX, if anything."""
+    """The defects of the PTX, if any."""
     return [(number, why) for number, line in enumerate(text.splitlines(), 1)
             if not line.lstrip().startswith("//") for pattern, why in FORBIDDEN
             if re.search(pattern, line)]
@@ -69,7 +69,7 @@ for folder in folders:
 for path in listings[:1]:
     version = (re.search(r"Cuda compilation tools, (release [0-9.]+)", read(path)) or ["", "?"])[1]
 if "--update" in sys.argv:
-    # Builds of one release differ by a register: a bound that is one above what is found stays.
+    # Builds of one release differ by a register: a bound of one above the count is accepted.
     bounds = {row.split("\t")[0]: tuple(map(int, row.split("\t")[1:]))
               for row in read(TABLE).splitlines()[1:]}
     with open(TABLE, "w", encoding="utf-8") as out:

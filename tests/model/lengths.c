@@ -1,4 +1,4 @@
-/* lengths.c - the same bits at every length, whatever lengths came before. */
+/* lengths.c - the same bits at every length, whatever the previous lengths were. */
 #include "util/lengths.h"
 
 int main(void)

@@ -40,7 +40,7 @@ static size_t count_of(const takt_tensor_view *v)
     return n;
 }
 
-/* Values that every machine makes alike: a small generator, sixteen bits of it. */
+/* Values that are the same on every machine: sixteen bits of a small generator. */
 static void fill(const takt_tensor_view *v, uint32_t seed, size_t period)
 {
     uint32_t x = seed;
@@ -68,7 +68,7 @@ static takt_session *open_session(const takt_model *m, const takt_plan_options *
     return s;
 }
 
-/* A digest of all outputs; every NaN counts as the same. */
+/* A digest of all outputs; all NaNs count as equal. */
 static void digest(takt_session *s, char hex[65])
 {
     takt_sha256 hash;

@@ -1,5 +1,5 @@
 """_seeds_branches.py - branches of the reader that nothing else takes: names of sizes word by word,
-depths that add up, values that are worked out in rare ways, and what would take long."""
+accumulated depths, values computed in rare ways, and expensive ones."""
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value, varint
 from _seeds_empty import all_empty
 from _seeds_forms import all_forms
@@ -97,7 +97,7 @@ def depths(onnx):
 
 
 def shapes(onnx):
-    """A shape that is worked out from s = [n, 4, m], numbers, and what is not known, v."""
+    """A shape that is computed from s = [n, 4, m], numbers, and the unknown v."""
     def ask(name, nodes, constants=(), error=0):  # a run finds the sizes
         fill = node("ConstantOfShape", ["t"], ["y"])
         onnx(f"29_shape_{name}", Graph(
@@ -236,7 +236,7 @@ def own_ops(onnx):
 
 
 def found_sizes(onnx):
-    """Sizes that a run finds and that meet, and an input that one branch alone reads."""
+    """Sizes found at run time that broadcast, and an input that only one branch reads."""
     zero, one = tensor("zero", [1], 7, ints(0)), tensor("one", [1], 7, ints(1))
     found = [n for x, to in (("x", "a"), ("y", "b"))
              for n in (node("NonZero", [x], ["at_" + to]),

@@ -1,5 +1,5 @@
-"""_seeds_deep.py - values that the reader works out inside subgraphs and from several results, and
-forms of operations that need two things at once."""
+"""_seeds_deep.py - values that the reader computes inside subgraphs and from several results, and
+forms of operations that need two conditions at once."""
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value
 from _seeds_ops import ML, MS, TRAINING, built, f32, i64, i64_0, tree, zeros
 from _seeds_ops import x as given
@@ -33,7 +33,7 @@ def all_deep(onnx):
 
 
 def known(onnx):
-    """A shape from one of several results, from a loop, from a scan, from what is unknown."""
+    """A shape from one of several results, from a loop, from a scan, from an unknown value."""
     def shape(name, nodes, weights, error=0, inputs=()):
         last = node("Reshape", ["x", "t"], ["y"])
         onnx(f"32_known_{name}", Graph([*nodes, last], [ROW, *inputs], [value("y", [3])], weights),
@@ -80,7 +80,7 @@ def known(onnx):
 
 
 def captured(onnx):
-    """What a body takes from outside: many values, a shape by name, one through two bodies."""
+    """Captures of a body: many values, a shape by name, one through two bodies."""
     names = [f"a{i}" for i in range(12)]
     b = value("b", [], 9)
     total = Graph([node("Sum", names, ["o"])], (), [value("o", [3])])
@@ -149,7 +149,7 @@ def bodies(onnx):
 
 
 def nothing(onnx):
-    """A list where a number is wanted, while the graph has no value at all."""
+    """A list where a number is expected, while the graph has no value yet."""
     def after_a_list(name, last):
         onnx(f"32_nothing_{name}", Graph([node("SequenceEmpty", [], ["s"]), last], [],
                                          [value("y", [3])]), REFUSED, last)

@@ -1,5 +1,5 @@
-"""_seeds_edges.py - what is left of the adapters A to L when all other seeds have run: one side of
-a condition each, told by the edges that no input had reached."""
+"""_seeds_edges.py - branches of the adapters A to L that no other seed reaches: one side of a
+condition each, found by edge coverage."""
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value
 from _seeds_ops import ML, REFUSED, TRAINING, built, i64_0
 from _seeds_ops import x as given
@@ -70,7 +70,7 @@ def gradients(onnx):
 
 
 def names(refused, legal):
-    """A size that has a name is not a number to divide by."""
+    """A named size is not a number to divide by."""
     legal("group_norm_named", "GroupNormalization", given(1, 6, 4), given("g"), given("g"),
           opset=18, num_groups=2)
     for heads, say in ((1, legal), (2, refused)):
@@ -147,8 +147,8 @@ def no_results(onnx):
 
 
 def full(onnx):
-    """A loop that is unrolled, whose body has a node and a loop that captures the turn's number:
-    sweep_limits.c lets the graph be full at each node of it."""
+    """An unrolled loop whose body has a node and a loop that captures the iteration number:
+    sweep_limits.c limits the graph at each of its nodes."""
     inner = Graph([node("Identity", ["q"], ["r"]), node("Add", ["k", "i"], ["l"])],
                   [value("j", [], 7), value("q", [], 9), value("k", [1], 7)],
                   [value("r", [], 9), value("l", [1], 7)])
@@ -163,7 +163,7 @@ def full(onnx):
 
 
 def classes_of_no_boxes(onnx):
-    """Billions of them take no byte, and no time either."""
+    """Billions of empty elements take neither bytes nor time."""
     boxes = node("NonMaxSuppression", ["b", "s", "most"], ["y"])
     onnx("33_classes_of_no_boxes", Graph([boxes], [], [value("y", [0, 3], 7)], [
         tensor("b", [1, 0, 4], 1, b""), tensor("s", [1, 1 << 39, 0], 1, b""),

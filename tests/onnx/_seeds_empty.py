@@ -12,7 +12,7 @@ def vector(name, *numbers):
 
 def all_empty(onnx):
     def refused(name, op, *inputs, error=REFUSED, is_whole=False, **rest):
-        """`is_whole`: found when all nodes are read, so at no place of the file."""
+        """`is_whole`: found when all nodes have been read, so without a position in the file."""
         content, body = built(op, inputs, **rest)
         onnx(f"29_{name}", content, error, None if is_whole else body)
 
@@ -71,7 +71,7 @@ def products(refused):
 
 
 def ranges(onnx):
-    """Ranges that begin at a size and end at a number, or have floats that are not numbers."""
+    """Ranges from a size to a number, or with floats that are not finite."""
     def ask(name, inputs, error=0):
         numbers = [node("Shape", ["x"], ["s"]), node("Squeeze", ["s"], ["n"]),
                    node("Cast", ["n"], ["f"], to=1)]
@@ -210,8 +210,8 @@ def last_ones(refused, legal):
 
 
 def bound(onnx):
-    """Sizes whose name has got a number, where that number is a value: what they give is in
-    hostile_runs.c."""
+    """Named sizes that have become numbers and are used as values: hostile_runs.c has their
+    results."""
     first = node("Add", ["x", "zero"], ["a"])
     zero = tensor("zero", [3], 1, floats(0, 0, 0))
     scatter = [node("Unsqueeze", ["x", "around"], ["c"]),

@@ -38,7 +38,7 @@ def all_models(onnx):
 
 
 def names_of_sizes(onnx):
-    """Sizes in words: what has an operator is calculated, the rest is a name as it stands."""
+    """Sizes in words: those with an operator are expressions, the rest are names."""
     texts = ["2*n + 1", "n // 2", "floordiv(n, 2)", "ceildiv(n, 2)", "mod(n, 3)", "min(n, 4)",
              "max( n , m )", "n - 1", " n + m ", "(n)*(m)", "-n + 3", "batch-size", "n -1",
              "min(n)", "min(n, 2", "min + 1", "n + ", "99999999999999999999 + n",

@@ -10,7 +10,7 @@ def vector(*numbers):
 
 
 def late_sizes(onnx):
-    """What was inferred from a name must hold with the size that the name gets afterwards."""
+    """Facts inferred from a name must hold for the size that the name gets later."""
     def late(name, op, constants, error=DIM, **attrs):
         row = [1, 1, "n"]
         names = [f"c{i}" for i in range(len(constants))]
@@ -29,7 +29,7 @@ def late_sizes(onnx):
 
 
 def long_loads(onnx):
-    """A shape that depends on hours of arithmetic: a load works out as much as it can afford,
+    """A shape that depends on hours of arithmetic: a load computes as much as its budget allows,
     and leaves the rest to a run."""
     def ask(name, nodes, weights):
         shape = node("Reshape", ["x", "t"], ["y"])
@@ -69,7 +69,7 @@ def maps(onnx):
 
 
 def tables(onnx):
-    """Constants that a few numbers ask for."""
+    """Large constants from a few numbers."""
     numbers = {"bins": ([], 7, ints(16000)), "length": ([], 7, ints(1 << 19)),
                "rate": ([], 7, ints(8000)), "low": ([], 1, floats(0)),
                "high": ([], 1, floats(4000))}

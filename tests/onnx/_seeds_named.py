@@ -1,5 +1,5 @@
-"""_seeds_named.py - sizes that are names where an operator counts with them, and the indices of
-MaxPool: what those that load give is in hostile_runs.c."""
+"""_seeds_named.py - named sizes where an operator computes with them, and the indices of MaxPool:
+hostile_runs.c has the results of those that load."""
 import math
 import struct
 
@@ -58,7 +58,8 @@ def pools(onnx):
 
 
 def heads(onnx):
-    """1 / sqrt(size) wants the size, what repeats the heads of keys their number; frames do not."""
+    """1 / sqrt(size) needs the size, and repeating the heads of keys needs their number; frames do
+    not."""
     def refused(name, op, *inputs, **rest):
         content, body = built(op, inputs, **rest)
         onnx(f"29_{name}", content, REFUSED, body)
@@ -78,7 +79,7 @@ def heads(onnx):
 
 
 def causal(onnx):
-    """What a query may see depends on how many came before, and on how many queries there are."""
+    """The keys that a query sees depend on how many came before, and on the number of queries."""
     def seed(name, inputs, weights, **attrs):
         nodes = [node("Unsqueeze", ["x", "around"], ["c"]), node("Mul", ["c", "zero"], ["none"]),
                  node("Attention", inputs, ["y", "a", "b"], **attrs)]

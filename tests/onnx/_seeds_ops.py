@@ -1,4 +1,4 @@
-"""_seeds_ops.py - what each operation of ONNX refuses by itself, a seed for each of its checks."""
+"""_seeds_ops.py - the checks of each ONNX operation, with a seed for each."""
 from _pb import Graph, field, floats, ints, many, model, node, tensor, value
 
 WIRE, REFUSED, STATIC, SHAPE, ATTR, PRODUCT = 3301, 3302, 3303, 2101, 2104, 2106

@@ -1,5 +1,5 @@
-"""_seeds_taktp.py - the bad inputs of compiled models: each is right but for one thing, and every
-checksum is that of what is there, unless it is the defect."""
+"""_seeds_taktp.py - the bad inputs of compiled models: each has one defect, and every checksum is
+correct unless it is the defect."""
 import struct
 
 from _seeds_weights import SEEDS, want
@@ -48,7 +48,7 @@ def sections(graph=TEXT, index=FIRST + SECOND, data=DATA):
 
 def build(parts, major=1, minor=0, numerics=1, length=None, count=None, table_crc=None,
           header_crc=None, shift=(-1, 0), longer=(-1, 0), crc=(-1, 0), tail=b""):
-    """`shift`, `longer` and `crc`: which section's offset, length or checksum is another."""
+    """`shift`, `longer` and `crc`: the section whose offset, length or checksum is wrong."""
     at, table, body = 64 + 32 * len(parts), b"", b""
     for i, (kind, flags, content) in enumerate(parts):
         body += bytes(up(at) - at) + content
@@ -148,7 +148,7 @@ def graphs():
     bad("08_nul", b"y = add", b"y = \0add", SYNTAX)
     bad("08_not_a_model", TEXT, b"{}", SYNTAX)
     bad("08_empty", TEXT, b"", SYNTAX)
-    # A few bytes that ask for gigabytes: what a text may take is bounded in an archive as well.
+    # A few bytes that request gigabytes: the size of a text is bounded in an archive as well.
     bad("08_tables_of_lists", TEXT, b"model m(x: f32[4]) {\n  l = [1]\n  repeat 15 { l = l + l }\n"
         b"  repeat 100000 { k = l[1:] }\n  return x\n}\n", LIMIT)
 

@@ -5,8 +5,8 @@ SEEDS, WANTS = {}, {}  # name to bytes; name to (error id, offset)
 
 
 def want(name, error, at):
-    """`at`: what is wrong, as bytes (in a tuple: the last of them), or as an offset; nothing where
-    the seed loads."""
+    """`at`: the position of the defect, as bytes (in a tuple: the last of them) or as an offset;
+    nothing if the seed loads."""
     data = SEEDS[name]
     place = -1 if at is None else at if isinstance(at, int) else \
         data.rindex(at[0]) if isinstance(at, tuple) else data.index(at)

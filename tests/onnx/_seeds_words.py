@@ -65,8 +65,8 @@ def check_words(writes=False):
 
 
 def check_classes(seeds):
-    """Every class has a seed; those whose defect is a large file or what lies next to one are made
-    by hostile_large.c and hostile_files.py as well."""
+    """Every class has a seed; those whose defect is a large file or a neighbouring file are also
+    made by hostile_large.c and hostile_files.py."""
     numbers = {target: set() for target in CLASSES}
     for name in seeds:
         target, rest = name.split("/")

@@ -60,7 +60,7 @@ def first(data, key):
 
 
 def named_sizes(value, letter):
-    """A ValueInfoProto whose sizes have names; equal sizes have one."""
+    """A ValueInfoProto whose sizes have names; equal sizes share one."""
     def dim(key, body):
         return body if key != 1 or first(body, 1) is None else field(2, f"{letter}{first(body, 1)}")
 
@@ -72,7 +72,7 @@ def named_sizes(value, letter):
 
 
 def tensors(folder):
-    """Name to TensorProto of the inputs that are one."""
+    """Name to TensorProto of the inputs that are tensors."""
     found = {}
     for path in glob.glob(os.path.join(folder, "test_data_set_0", "input_*.pb")):
         with open(path, "rb") as file:

@@ -1,5 +1,5 @@
-"""bodies.py - sizes that values decide inside the body of a Loop, others in every iteration, and
-results that grow there: as exporters write masks that are pasted into images."""
+"""bodies.py - sizes found at run time inside the body of a Loop, different in every iteration, and
+results that grow there: as in exported models that paste masks into images."""
 import os
 import sys
 
@@ -21,7 +21,7 @@ def given(rows, names=None):
 
 
 def body(nodes, carried, results, goes_on="yes"):
-    """Iteration number, condition, what is carried; every iteration has `row`, its row."""
+    """Iteration number, condition, carried values; every iteration has `row`, its row."""
     inputs = [value("i", [], I64), value("c", [], BOOL), *(value(n, d) for n, d in carried)]
     outputs = [value(goes_on, [], BOOL), *(value(n, d) for n, d in results)]
     return Graph([node("Gather", ["x", "i"], ["row"], "row", axis=0), *nodes], inputs, outputs)
@@ -37,7 +37,7 @@ def places():
 
 
 def found():
-    """How many, where, and which: of another size in every iteration, gone at its end."""
+    """Count, positions and values: of a different size in every iteration, and local to it."""
     nodes = [*places(), node("Gather", ["row", "places"], ["those"], "those", axis=0),
              node("ReduceSum", ["those", "zero"], ["sum"], "sum", keepdims=0),
              node("Add", ["old", "sum"], ["new"], "new"),
@@ -58,8 +58,8 @@ def found():
 
 
 def pasted():
-    """Something of a computed size between zeros of computed sizes, cut to a row of `m`: what is
-    appended has one size, though nothing says so before the run."""
+    """Something of a computed size between zeros of computed sizes, cut to a row of `m`: the
+    appended rows have one size, which is known only at run time."""
     size = [node("Unsqueeze", ["size", "zero"], ["n1"]), node("Sub", ["width", "n1"], ["rest"]),
             node("ConstantOfShape", ["n1"], ["left"], "left",
                  value=tensor("", [1], F32, floats(2))),
@@ -99,8 +99,8 @@ def pasted():
 
 
 def meet():
-    """Two that are found and added have to be equal, and 0 is a number as others are: around a
-    body, and in it."""
+    """Two sizes found at run time and added must be equal, and 0 is a valid size: around a body,
+    and in it."""
     two = [node("NonZero", ["x0"], ["a"], "first"), node("NonZero", ["x1"], ["b"], "second"),
            node("Gather", ["x0", "a0"], ["u"], axis=0), node("Gather", ["x1", "b0"], ["v"], axis=0),
            node("Add", ["u", "v"], ["w"], "sum")]
@@ -125,7 +125,7 @@ def meet():
 
 
 def appended():
-    """Rows behind what was there, along any axis, several per iteration; nothing else reads it."""
+    """Rows appended along any axis, several per iteration; nothing else reads the result."""
     two = [node("Unsqueeze", ["row", "zero"], ["r"]), node("Neg", ["r"], ["minus"])]
     graph = body([*two, node("Concat", ["all", "r", "minus"], ["more"], axis=0)],
                  [("all", ["k", "m"])], [("more", ["k1", "m"])])
@@ -140,7 +140,7 @@ def appended():
     want = [[9.0] + [row[i] for row in ROWS] for i in range(4)]
     check("columns", 13, loop(graph, ["column"], ["y"]), given(ROWS),
           {"y": ([4, 5], sum(want, []), F32)}, weights, NAMES)
-    # An end that values decide: as many rows as there were iterations.
+    # A run-time end: as many rows as there were iterations.
     nodes = [node("Unsqueeze", ["row", "zero"], ["r"]), node("ReduceMax", ["row"], ["top"],
                                                              keepdims=0),
              node("Concat", ["all", "r"], ["more"], axis=0), node("Less", ["top", "five"], ["go"])]

@@ -1,5 +1,5 @@
-"""branches.py - branches of an If in which values decide sizes, as exporters write detectors: found
-in either branch, nested, in functions of their own; and sizes that follow from other sizes."""
+"""branches.py - branches of an If with run-time sizes, as in exported detectors: found in either
+branch, nested, in separate functions; and sizes that follow from other sizes."""
 import os
 import sys
 
@@ -34,7 +34,7 @@ def given(items, flag):
 
 
 def found():
-    """No result, or as many as there are."""
+    """No result, or all of them."""
     nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=places())]
     check("found", 13, nodes, given([1.0, 0, 2, 0], False), {"y": ([2], [0, 2], I64)}, WEIGHTS,
           NAMES)
@@ -48,7 +48,7 @@ def found():
 
 
 def two_results():
-    """One of the same size in both, one of another."""
+    """One result of equal size in both branches, one of different sizes."""
     yes = Graph([node("NonZero", ["x"], ["at"], "find"), node("Neg", ["x"], ["minus"], "minus")],
                 [], [value("at", [1, "k"], I64), value("minus", ["n"])])
     no = Graph([node("Range", ["i", "n", "i1"], ["count"], "count"),
@@ -65,7 +65,7 @@ def two_results():
 
 
 def nested():
-    """The condition inside depends on what the branch has found."""
+    """The inner condition depends on a value that the branch has found."""
     inner_yes = Graph([node("Identity", ["places"], ["a"], "same")], [], [value("a", ["k"], I64)])
     inner_no = Graph([node("Add", ["places", "ten"], ["b"], "more"),
                       node("Concat", ["b", "b"], ["bb"], "twice", axis=0)], [],
@@ -118,8 +118,8 @@ def chain(first, last, tag):
 
 
 def merged():
-    """A decoder as exporters merge it: with what came before, or from the beginning. Both branches
-    are part of the graph, and one has an empty batch."""
+    """A merged decoder: with a cache, or from the beginning. Both branches are part of the graph,
+    and one has an empty batch."""
     none = tensor("", [0, 3, 2], F32, floats())
     yes = Graph([node("Concat", ["past", "x"], ["all"], "all", axis=1), *chain("all", "now", "p"),
                  node("ReduceSum", ["now", "ones"], ["sum"], "sum", keepdims=0),
@@ -164,7 +164,8 @@ def merged():
 
 
 def untaken():
-    """What nothing makes fail is computed in a branch that is not taken; the rest is refused."""
+    """Nodes that cannot fail are also computed if the branch is not taken; the others are refused.
+    """
     weights = WEIGHTS + [tensor("nil", [], I64, ints(0)), tensor("hundred", [], I64, ints(100)),
                          tensor("one", [1], I64, ints(1)), tensor("last", [1], I64, ints(-1)),
                          tensor("far", [1], I64, ints(1 << 40)),
@@ -229,7 +230,7 @@ def untaken():
 
 
 def samples():
-    """Branches as large as a decoder's in which a sample depends on others: neither is empty."""
+    """Branches as large as a decoder's, in which samples depend on each other: neither is empty."""
     weights = [tensor("one", [], F32, floats(1)), tensor("nil", [], I64, ints(0)),
                tensor("zero", [1], I64, ints(0)), tensor("ones", [1], I64, ints(1))]
     ways = {
@@ -284,7 +285,8 @@ def refused():
 
 
 def scaled():
-    """Detectors scale an image by what its sizes say: numbers for these need no --bound."""
+    """Detectors scale an image by a factor computed from its sizes: if these are numbers, no
+    --bound is needed."""
     ones = tensor("", [2], F32, floats(1, 1))
     nodes = [node("Constant", [], ["ones"], value=ones), node("Shape", ["x"], ["s"]),
              node("Slice", ["s", "two", "four"], ["hw"]),

@@ -28,7 +28,8 @@ def branches(tag="", source="x"):
 
 
 def behind():
-    """Element-wise, its rank, and a shape that both have in the end; another result next to it."""
+    """Element-wise operations, the rank, and a final shape that is the same for both; and another
+    result."""
     nodes = [node("If", ["c"], ["r"], "choice", **branches()), node("Relu", ["x"], ["other"]),
              node("Mul", ["r", "two"], ["m"]), node("Add", ["m", "other"], ["s"]),
              node("Shape", ["s"], ["shape"]), node("Size", ["shape"], ["rank"]),
@@ -52,7 +53,7 @@ def types():
 
 
 def twice():
-    """One behind the other: the second is in the branches of the first."""
+    """One after the other: the second is in the branches of the first."""
     nodes = [node("If", ["c"], ["r"], "first", **branches()),
              node("If", ["d"], ["s"], "second", **branches("2", "r")),
              node("Add", ["s", "s"], ["t"]), node("Reshape", ["t", "flat"], ["y"])]
@@ -78,8 +79,8 @@ def in_a_loop():
 
 
 def names_again():
-    """Behind the If the graph may give a name again that a branch has for a value of its own; a
-    result may be called as that of the If."""
+    """After the If the graph may reuse the name of a branch's local value; a result may be named
+    like that of the If."""
     for inner, result in (("t", "a"), ("v", "r"), ("t", "r")):
         yes = Graph([node("Neg", ["x"], [inner], "minus"),
                      node("Unsqueeze", [inner, "zero"], [result], "a")], [],
@@ -95,7 +96,7 @@ def names_again():
 
 
 def refused():
-    """A result of the model has one rank; both are named, and what to do."""
+    """A result of the model has one rank; the message names both, with a hint."""
     nodes = [node("If", ["c"], ["r"], "choice", **branches()), node("Add", ["r", "r"], ["y"])]
     path, _ = store(13, nodes, given(c=True), {"y": ([3, 2], X, F32)}, WEIGHTS, NAMES)
     says("a result", takt("run", path), 1, "f32[1, n, 2]", "f32[n, 2]", "-i c=FILE")

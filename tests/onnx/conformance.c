@@ -19,7 +19,7 @@ enum { CASES = 4096, SUITES = 6, DOCS = 1 << 18 };
 
 typedef struct suite {
     const char *name;
-    bool is_debian, stands_in; /* for the one two before */
+    bool is_debian, stands_in; /* for the one two positions before */
     char path[1024];
     size_t count;
     bool is_here;
@@ -78,8 +78,8 @@ static void find_suites(void)
     }
 }
 
-/* Cases whose expected values carry rounding noise of their own that is larger than the suite's
- * 1e-7: sums of a hundred terms that ought to be zero. */
+/* Cases whose expected values have rounding errors larger than the suite's 1e-7: sums of a hundred
+ * terms that should be zero. */
 static double atol_of(const char *name)
 {
     return strstr(name, "test_dft_inverse") != NULL ? 1e-6 : 1e-7;

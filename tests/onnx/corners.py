@@ -37,7 +37,7 @@ def fail(name, why):
 
 def store(opset, nodes, given, results, weights=(), names=None):
     """A model and its test data. `given` and `results`: {name: (dims, numbers, type)}; `names`: the
-    dimensions of inputs that have other ones in the file."""
+    dimensions of inputs that differ in the file."""
     folder, path = os.path.join(TMP, "corner"), os.path.join(TMP, "corner.onnx")
     os.makedirs(folder, exist_ok=True)
     for file in os.listdir(folder):
@@ -66,7 +66,7 @@ def check(name, opset, nodes, given, results, weights=(), names=None):
 
 
 def dropout():
-    """Outside of training its rate says nothing, so a model is read without one."""
+    """Outside of training the rate has no effect, so a model without one is read."""
     check("Dropout by a rate that is given", 13, [node("Dropout", ["x", "rate", "mode"], ["y"])],
           {"x": ([2], [3.0, 4], F32), "rate": ([], [0.5], F32)}, {"y": ([2], [3.0, 4], F32)},
           [tensor("mode", [], BOOL, b"\0")])
@@ -118,7 +118,7 @@ def whole_numbers():
           [tensor("a", [1], I64, ints(1))])
     check("ReduceL2 of each", 18, [node("ReduceL2", ["x"], ["y"], noop_with_empty_axes=1)],
           {"x": ([2], [-3, 4], I32)}, {"y": ([2], [3, 4], I32)})
-    # Between two bytes the lower one; where neighbours are equal that is what they are.
+    # Between two bytes the lower one; where neighbours are equal, their value.
     half = {"mode": "linear", "coordinate_transformation_mode": "asymmetric"}
     scales = tensor("s", [4], F32, struct.pack("<4f", 1, 1, 1, 3))
     check("Resize of bytes", 13, [node("Resize", ["x", "", "s"], ["y"], **half)],
@@ -140,7 +140,7 @@ def quantised():
 
 
 def broadcasts():
-    """Dimensions of different names meet, and one of them is 1."""
+    """Dimensions of different names broadcast, and one of them is 1."""
     x, y = ([2, 3], [1.0, 2, 3, 4, 5, 6], F32), ([1, 3], [10.0, 20, 30], F32)
     named = {"x": ["n", "k"], "y": ["m", "l"]}
     want = {"z": ([2, 3], [11.0, 22, 33, 14, 25, 36], F32)}
@@ -230,7 +230,7 @@ def sizes():
         node("Slice", ["x", "0", "1", "1"], ["c"]), node("Shape", ["x"], ["s"]),
         node("Expand", ["c", "s"], ["y"])], x, {"y": ([2, 3], [1.0] * 3 + [6.0] * 3, F32)},
           [zero, one])
-    # n - n / 2 has a part that is taken away; what is written of it must be read again.
+    # n - n / 2 has a subtracted part; its written form must be readable.
     sized("the second half", [*size, node("Div", ["k", "2"], ["h"]),
                               node("Slice", ["x", "h", "most", "1"], ["y"])], x,
           {"y": ([2, 2], [5.0, 3, 2, 4], F32)},
@@ -282,7 +282,7 @@ def sizes():
 
 
 def written(name, op, nodes, given, results):
-    """What is written of it is `op` again, for other engines."""
+    """It is written as `op` again, for other engines."""
     check(name, 16, nodes, given, results)
     kept = os.path.join(TMP, "kept.onnx")
     for words in (("convert", os.path.join(TMP, "corner.onnx"), "-o", kept),
@@ -318,7 +318,7 @@ def shifts():
 
 
 def alone():
-    """A file without a name is the only input's, also where its values are built in."""
+    """A file without a name belongs to the only input, even if its values are built in."""
     x = ([3], [1.0, 0, 2], F32)
     path, folder = store(13, [node("NonZero", ["x"], ["y"])], {"x": x},
                          {"y": ([1, 2], [0, 2], I64)}, names={"x": ["n"]})

@@ -76,15 +76,15 @@ def runtime(path):
 
 
 def empty_past(session):
-    """Caches without rows: a name is the batch where it is the first dimension, and else 0, of the
-    encoder's cache, too: nobody reads it yet."""
+    """Caches without rows: the first dimension is the batch, other names are 0, also in the
+    encoder's cache, which is not read yet."""
     return {port.name: np.zeros([d if isinstance(d, int) else BATCH if k == 0 else 0
                                  for k, d in enumerate(port.shape)], np.float32)
             for port in session.get_inputs() if port.name.startswith("past_key_values")}
 
 
 def encode(folder, make):
-    """What the encoder says of something random; None where there is none."""
+    """The encoder's output for random input; None without an encoder."""
     path = os.path.join(folder, "encoder_model.onnx")
     if not os.path.exists(path):
         return None
@@ -97,7 +97,7 @@ def encode(folder, make):
 
 
 def feed_of(ports, ids, past, hidden):
-    """All that a step may be asked for; `past` rows are behind it."""
+    """All inputs that a step may need, after `past` rows."""
     new = ids.shape[1]
     known = {"input_ids": ids, "decoder_input_ids": ids, "use_cache_branch": np.array([past > 0]),
              "attention_mask": np.ones((BATCH, past + new), np.int64),
@@ -121,7 +121,7 @@ def greedy(folder, make, hidden):
     for _ in range(TOKENS):
         out = dict(zip(names, session.run(None, {**feed_of(ports, ids, past, hidden), **cache})))
         for key, value in out.items():
-            # A branch that takes the encoder's cache as it is gives none back.
+            # A branch that passes the encoder's cache through unchanged returns none.
             if key.startswith("present") and (past == 0 or ".encoder." not in key):
                 cache[key.replace("present", "past_key_values")] = value
         past += ids.shape[1]

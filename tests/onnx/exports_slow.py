@@ -93,14 +93,14 @@ def export(name):
 
 
 def takt(path, image, out):
-    """Bounds of all sizes follow from the image: none is asked for."""
+    """Bounds of all sizes follow from the image: no --bound is needed."""
     return subprocess.run([TOOL, "run", path, "-i", f"image={image}", "-o", out], text=True,
                           capture_output=True, check=False)
 
 
 def differs(got, want):
-    """Boxes whose scores differ by rounding may change places, and one that lies on the edge of a
-    pixel may move its mask or points by a pixel: a few rows of a hundred."""
+    """Boxes whose scores differ by rounding may be swapped, and a box on the edge of a pixel may
+    shift its mask or points by a pixel: a few rows in a hundred."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{got.shape} instead of {want.dtype}{want.shape}"
     far = np.abs(got.astype(np.float64) - want) > 5e-3

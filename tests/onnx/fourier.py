@@ -28,7 +28,7 @@ def turned(row, n, columns, sign):
 
 
 def answer(row, n, inverse, onesided):
-    """What the standard defines for one row of complex numbers."""
+    """The standard's definition for one row of complex numbers."""
     if inverse and onesided:
         whole = row + [v.conjugate() for v in row[1:(n + 1) // 2][::-1]]
         return [v.real / n for v in turned(whole, n, n, 1)]
@@ -37,7 +37,7 @@ def answer(row, n, inverse, onesided):
 
 
 class Model:
-    """One graph of many transforms, with what they are given and what they are to give."""
+    """One graph of many transforms, with their inputs and expected results."""
 
     def __init__(self):
         self.nodes, self.weights, self.given, self.wanted = [], [], {}, {}

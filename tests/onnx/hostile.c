@@ -2,7 +2,7 @@
  * within bounds of memory and time.
  *
  *     onnx_hostile            checks tests/corpus against tests/corpus/expected.tsv
- *     onnx_hostile --write    records what each input is refused with
+ *     onnx_hostile --write    records the error of each input
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct outcome {
     long long offset;
 } outcome;
 
-/* From a block of exactly its size, so that a sanitizer sees reads behind it. */
+/* From a block of exactly its size, so that a sanitizer detects reads beyond it. */
 static outcome load(load_fn *how, const uint8_t *bytes, size_t length)
 {
     const takt_config config = {.allocator = &load_allocator};
@@ -81,7 +81,7 @@ static void check(load_fn *how, const seed *s, bool writes, FILE *out)
     const outcome o = load(how, content, length);
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     const bool is_legal = strstr(s->name, "/legal") != NULL || strstr(s->name, "/good") != NULL;
-    /* Functions that call one another multiply, and tables grow, up to bounds of their own. */
+    /* Functions that call each other multiply, and tables grow, up to their own limits. */
     const bool is_large =
         strstr(s->name, "exponential") != NULL || strstr(s->name, "tables_of") != NULL;
     const size_t most = is_large ? 32 << 20 : 16 * length + (1 << 20);
@@ -220,7 +220,7 @@ static size_t put_model(char *to, const char *nodes, size_t length)
     to[end++] = 8;
     to[end++] = 8;
     to[end++] = '\x3a';
-    end += varint(to + end, length + 19); /* with the input that `tail` begins with */
+    end += varint(to + end, length + 19); /* with the input at the beginning of `tail` */
     memcpy(to + end, nodes, length);
     memcpy(to + end + length, tail, sizeof tail - 1);
     return end + length + sizeof tail - 1;
@@ -242,7 +242,7 @@ static size_t many_nodes(char *to, size_t count)
     return length;
 }
 
-/* `count` times a shape that is worked out from what was there before, and used. */
+/* `count` times a shape that is computed from the previous one, and used. */
 static size_t many_shapes(char *to, size_t count)
 {
     char *body = malloc(count * 160 + 64);
@@ -262,7 +262,7 @@ static size_t many_shapes(char *to, size_t count)
     return length;
 }
 
-/* `memory`: the most at a time, and asked for in all. */
+/* `memory`: the peak, and the total allocated. */
 static double seconds_of(load_fn *how, const char *bytes, size_t length, size_t memory[2])
 {
     double best = 1e9;
@@ -294,8 +294,8 @@ static void growth(void)
         size_t one[2], two[2];
         double a = 0, b = 0;
         bool is_good = TEST_SANITIZED;
-        /* Four times for what grows with the square; caches make more than two of what does not.
-         * Others on the machine can spoil a try. */
+        /* A factor of four for quadratic growth; caches make linear growth more than a factor of
+         * two. Other load can spoil an attempt. */
         for (int try = 0; try < 5 && (try == 0 || !is_good); try++) {
             a = seconds_of(families[i].how, bytes, families[i].make(bytes, families[i].count), one);
             b = seconds_of(families[i].how, bytes, families[i].make(bytes, 2 * families[i].count),

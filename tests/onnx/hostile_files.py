@@ -1,5 +1,5 @@
-"""hostile_files.py - what lies next to a model: links, pipes and devices in the place of its data
-(ONNX, class 8), and shards that are not what their index says (safetensors, class 22)."""
+"""hostile_files.py - files next to a model: links, pipes and devices in place of its data (ONNX,
+class 8), and shards that contradict their index (safetensors, class 22)."""
 import json
 import os
 import struct
@@ -97,7 +97,8 @@ def external_data():
 
 
 def places(good):
-    """Parts of a file of 5 GiB that has data at its ends alone, one where no float would lie."""
+    """Parts of a file of 5 GiB that has data only at its ends, one at an offset where a float would
+    be unaligned."""
     folder = fresh("model")
     with open(os.path.join(folder, "w.bin"), "wb") as file:
         file.write(b"\0" + good)

@@ -1,5 +1,5 @@
-"""labels.py - sizes that a file leaves open: what loading cannot prove, branches that some sizes do
-not allow, and inputs whose values a model was read with."""
+"""labels.py - sizes that a file leaves open: facts that loading cannot prove, branches that are
+impossible at some sizes, and inputs whose values were given when the model was read."""
 import os
 import struct
 import sys
@@ -15,7 +15,7 @@ def says(name, run, code, *words):
 
 
 def npy(name, dims, items, kind):
-    """A file in TMP; `kind` as struct has it."""
+    """A file in TMP; `kind` is a format of struct."""
     head = f"{{'descr': '<{ {'f': 'f4', 'q': 'i8'}[kind]}', 'fortran_order': False, "
     head += f"'shape': ({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})}}"
     head = head.ljust((len(head) + 11 + 63) // 64 * 64 - 11) + "\n"
@@ -40,7 +40,7 @@ def squeezes():
 
 
 def branches():
-    """One of two branches is impossible at most sizes; names outside do not follow from either."""
+    """One of two branches is impossible at most sizes; neither determines names outside."""
     yes = Graph([node("Reshape", ["x", "four"], ["z"], "fours")], [], [value("z", [2, 2])])
     no = Graph([node("Gather", ["x", "zero"], ["e"], "first"),
                 node("Expand", ["e", "two"], ["z"], "spread")], [], [value("z", [2, 2])])
@@ -65,8 +65,8 @@ def branches():
 
 
 def sliced():
-    """A mask is cut to the rows of a cache and the new ones: its size is theirs, not the wrong one
-    of the file, unless that is always enough."""
+    """A mask is cut to the rows of a cache plus the new ones: it has that size, not the wrong one
+    of the file, unless the latter is always sufficient."""
     nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Shape", ["all"], ["n"]),
              node("Slice", ["mask", "zero", "n", "zero"], ["cut"]),
              node("Mul", ["all", "cut"], ["y"])]
@@ -87,7 +87,7 @@ def sliced():
 
 
 def one_of_two():
-    """Two names that meet are one, unless -D says that one of them is 1."""
+    """Two names that are broadcast together are unified, unless -D sets one of them to 1."""
     path, _ = store(13, [node("Add", ["x", "y"], ["z"])],
                     {"x": ([2], [1.0, 2], F32), "y": ([1], [3.0], F32)},
                     {"z": ([2], [4.0, 5], F32)}, (), {"x": ["B"], "y": ["P"]})
@@ -121,7 +121,7 @@ def frozen():
 
 
 def found():
-    """A size that an input's value decides is found out by every run, up to its bound."""
+    """A size that an input's value determines is found by every run, up to its bound."""
     nodes = [node("Range", ["zero", "n", "one"], ["r"]), node("Cast", ["r"], ["y"], to=1)]
     weights = [tensor("zero", [], I64, ints(0)), tensor("one", [], I64, ints(1))]
     path, _ = store(13, nodes, {"n": ([], [4], I64)}, {"y": ([4], [0.0, 1, 2, 3], F32)}, weights)
@@ -140,7 +140,7 @@ def found():
 
 
 def choices():
-    """Branches whose results differ in size: a run finds out which it is."""
+    """Branches whose results differ in size: it is found at run time."""
     yes = Graph([node("Concat", ["x", "x"], ["a"], axis=0), node("Neg", ["x"], ["b"])], (),
                 [value("a", [6]), value("b", [3])])
     no = Graph([node("Identity", ["x"], ["d"]), node("Identity", ["x"], ["e"])], (),
@@ -163,7 +163,7 @@ def choices():
 
 
 def decoders():
-    """A decoder as exporters merge two: with what the cache holds, or from the beginning."""
+    """A merged decoder: with a cache, or from the beginning."""
     def score(out):
         return [node("MatMul", ["x", "w"], ["q"]), node("Transpose", [out], ["t"], perm=[0, 2, 1]),
                 node("MatMul", ["q", "t"], ["s"]), node("Softmax", ["s"], ["p"], axis=-1),
@@ -194,7 +194,7 @@ def decoders():
 
 
 def loops():
-    """Rows of a loop: as many as an input says, or until a condition in the body ends it."""
+    """Rows of a loop: by a count from an input, or until a condition in the body ends it."""
     def body(condition):
         return Graph([node("Add", ["s", "x"], ["t"]), *condition, node("Mul", ["t", "two"], ["r"])],
                      [value("i", [], I64), value("c", [], BOOL), value("s", [1])],

@@ -1,5 +1,5 @@
-"""loops_bounds.py - sizes that are computed from values which are cut to a range on the way, as
-boxes are cut to an image: their bound follows from that, and nobody has to say one."""
+"""loops_bounds.py - sizes computed from clipped values, such as boxes clipped to an image: their
+bound follows from the clipping, and --bound is not needed."""
 import os
 import sys
 
@@ -16,7 +16,7 @@ WEIGHTS = [tensor("zero", [1], I64, ints(0)), tensor("one", [1], I64, ints(1)),
 
 
 def run(name, nodes, given, results, names=None):
-    """The same on both backends, and no bound is asked for."""
+    """The same on both backends, and no --bound is needed."""
     corners.count += 1
     path, folder = store(13, nodes, given, results, WEIGHTS, names)
     for backend in ("ref", "cpu"):
@@ -30,7 +30,7 @@ def cut(high="high"):
 
 
 def filled():
-    """As many as a clipped input says; arithmetic on the way makes the bound another."""
+    """A count from a clipped input; arithmetic on the way changes the bound."""
     ways = {"plain": ([], "n", lambda v: int(v)),
             "scaled": ([node("Mul", ["inside", "half"], ["m"]), node("Cast", ["m"], ["k"], to=I64)],
                        "k", lambda v: int(v / 2)),
@@ -90,7 +90,7 @@ def turns(depth, nodes, result):
 
 
 def deep(depth, most):
-    """In loops inside one another, each with two values made of the two around it."""
+    """In nested loops, each with two values made from the two around it."""
     a, b, i = f"a{depth - 1}", f"b{depth - 1}", f"f{depth}"
     if depth == most:
         return turns(depth, [node("Add", [a, b], ["q"]), node("Cast", ["q"], ["k"], to=I64),

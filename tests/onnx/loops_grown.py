@@ -30,7 +30,7 @@ def decode(rows, x, caches, trips, limit=None):
 
 
 def body(count, goes_on, more=(), carried=(), next_values=()):
-    """x: [1, 2], caches: [1, rows, 2]; they meet in a sum."""
+    """x: [1, 2], caches: [1, rows, 2]; they are broadcast in a sum."""
     nodes = [node("Mul", ["x", "half"], ["new"]), node("Unsqueeze", ["new", "ax1"], ["row0"])]
     for k in range(count):
         if k > 0:
@@ -68,7 +68,7 @@ def model(name, graph, trips, count, first, want, trip_input="n", more_inputs=()
 
 
 def counted():
-    """By a trip count that a run knows, with rows at the start and without."""
+    """By a trip count known at run time, with initial rows and without."""
     ends = [node("Identity", ["yes"], ["go"])]
     for count in (1, 2, 3):
         for trips, first in ((3, 0), (1, 2), (0, 1), (6, 3)):
@@ -106,8 +106,8 @@ def refused():
 
 
 def doubled():
-    """Rows as many as there are already: no number of iterations bounds them, so it has to be
-    known, whatever --bound says."""
+    """Each iteration doubles the rows: no bound follows from the number of iterations, so it must
+    be known, whatever --bound says."""
     weights = [*WEIGHTS, tensor("from", [1], I64, ints(0)), tensor("end", [1], I64, ints(-1))]
     cut = [node("Slice", ["v", "from", "end", "from"], ["w"])]
     for name, nodes, second, less in (("itself", [], "v", 0), ("all but one", cut, "w", 1)):
@@ -131,8 +131,8 @@ def doubled():
 
 
 def followed():
-    """Another value as long as what grows: what that was an iteration before, and one that
-    stays as it is and is added."""
+    """Other values of the growing length: the value of the previous iteration, and an unchanged one
+    that is added."""
     total = node("ReduceSum", ["v", "ax0"], ["r"], keepdims=1)
     weights = [*WEIGHTS, tensor("ax0", [1], I64, ints(0))]
     more = node("Concat", ["v", "r"], ["v2"], "more", axis=0)
@@ -160,7 +160,7 @@ def followed():
 
 
 def parts():
-    """From i to i + k: never more than k elements, wherever i is."""
+    """From i to i + k: never more than k elements, for any i."""
     for start in (-9, -6, -3, -1, 0, 2, 4, 5, 9):
         for length in (1, 2, 5, 8):
             numbers = [float(v) for v in range(6)]

@@ -1,6 +1,6 @@
-"""loops_nested.py - loops, scans and branches inside one another, with sizes that values decide in
-the innermost of them: all of them are planned. Results are Python's, the interpreter's, and
-onnxruntime's where that is installed."""
+"""loops_nested.py - nested loops, scans and branches with run-time sizes in the innermost: all of
+them are planned. Results are compared with Python, the interpreter, and onnxruntime if installed.
+"""
 import os
 import random
 import sys
@@ -23,7 +23,7 @@ compared = 0
 
 
 def with_names(graph):
-    """Every node has a name of its own, as onnxruntime wants it."""
+    """Every node has its own name, as onnxruntime requires."""
     for i, one in enumerate(graph.node):
         one.name = f"{i}_{one.output[0]}"
         for attr in one.attribute:
@@ -75,7 +75,7 @@ def body(nodes, carried, results):
 
 
 def those():
-    """`row` where it is not 0: as many as there are."""
+    """`row` where it is not 0, all of it."""
     return [*places(), node("Gather", ["row", "places"], ["those"], "those", axis=0)]
 
 
@@ -83,7 +83,7 @@ FIVE = [tensor("five", [], F32, floats(5)), tensor("two", [], F32, floats(2))]
 
 
 def if_in_loop():
-    """A branch takes what was found, another size in every iteration."""
+    """A branch takes the found values, of a different size in every iteration."""
     yes = Graph([node("Mul", ["those", "two"], ["twice"], "twice"),
                  node("ReduceSum", ["twice", "zero"], ["a"], "a", keepdims=0)], [],
                 [value("a", [])])
@@ -119,7 +119,7 @@ def if_of_sizes():
 
 
 def loop_in_loop():
-    """As many inner iterations as the outer one found, each of which cuts another part."""
+    """As many inner iterations as the outer one found, each with a different slice."""
     inner = Graph([node("Identity", ["yes"], ["go_on"]),
                    node("Unsqueeze", ["k", "zero"], ["end"]),
                    node("Slice", ["those", "zero", "end", "zero"], ["part"], "part"),
@@ -158,7 +158,7 @@ def loop_in_if():
 
 
 def deep():
-    """A Loop in an If in a Loop, which finds sizes, as the outer one does."""
+    """A Loop in an If in a Loop; both loops find sizes."""
     inner = Graph([node("Identity", ["yes"], ["go_on"]),
                    node("Add", ["k", "i1"], ["next"]), node("Unsqueeze", ["next", "zero"], ["end"]),
                    node("Slice", ["those", "zero", "end", "zero"], ["part"], "part"),
@@ -186,7 +186,7 @@ def scan_body(nodes, results):
 
 
 def scans():
-    """Sizes are found in every iteration of a Scan, by itself and with a Loop inside of it."""
+    """Sizes are found in every iteration of a Scan, alone and with a Loop inside it."""
     start = [tensor("start", [], F32, floats(0))]
     count = [node("Size", ["places"], ["size"]), node("Cast", ["size"], ["count"], to=F32)]
     plain = scan_body([*those(), *count, node("ReduceSum", ["those", "zero"], ["s"], keepdims=0),

@@ -18,8 +18,9 @@ BATCH, ROOM = 2, 8
 
 
 def branch(has_cache, has_positions):
-    """The sum of all rows, and these: new ones doubled with a cache, halved without. Positions have
-    no batch; the width is read from a shape, as exporters do for the scale of attention."""
+    """The sum of all rows, and the rows themselves: new ones doubled with a cache, halved without.
+    Positions have no batch; the width is read from a shape, as exporters do for the scale of
+    attention."""
     new = [node("Mul", ["x", "twice" if has_cache else "half"], ["d"])]
     if has_positions:
         new += [node("Unsqueeze", ["at", "one"], ["column"]), node("Add", ["d", "column"], ["e"]),

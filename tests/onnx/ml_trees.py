@@ -105,7 +105,7 @@ def regressors():
             attrs["base_values"] = base
         check(f"regressor {targets} {how} {post}", "TreeEnsembleRegressor", x, {"y": (rows, 1)},
               **attrs)
-    for how in ("MIN", "MAX", "SUM"):  # targets that some leaves say nothing of
+    for how in ("MIN", "MAX", "SUM"):  # targets that some leaves do not have
         forest = Forest(5, classes=range(3), full=False, trees=3)
         x = inputs(6)
         check(f"regressor sparse {how}", "TreeEnsembleRegressor", x,

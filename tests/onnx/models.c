@@ -1,4 +1,4 @@
-/* models.c - trained models in ONNX's format give the results that came with them. */
+/* models.c - trained ONNX models give the results that came with them. */
 #include <dirent.h>
 #include <string.h>
 

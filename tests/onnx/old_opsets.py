@@ -94,7 +94,7 @@ def attributes():
 
 
 def before_seven():
-    """The second operand met the first where attributes said; PRelu's slopes went by channel."""
+    """Attributes aligned the second operand with the first; PRelu's slopes were per channel."""
     x = ([2, 3, 1, 2], [float(v) for v in range(-6, 6)])
     channel = [v // 2 % 3 for v in range(12)]
     b = tensor("b", [3], 1, floats(1, 2, 4))
@@ -126,7 +126,7 @@ def inputs():
     one("Resize 10", 10, "Resize", ([1, 1, 1, 3], [1.0, 2, 3]), [([1, 1, 1, 6], [1, 1, 2, 2, 3, 3],
                                                                   1)],
         [tensor("s", [4], 1, floats(1, 1, 1, 2))], ["s"])
-    # One size down takes the next element, not the one before.
+    # One size down takes the next element, not the previous one.
     one("Resize 10, smaller", 10, "Resize", ([1, 4], [1.0, 2, 3, 4]), [([1, 2], [1, 3], 1)],
         [tensor("s", [2], 1, floats(1, 0.6))], ["s"])
     resized()
@@ -215,7 +215,7 @@ def named_sizes():
           ([2, 3], [0.0] * 6), [([2, 3], [5.0] * 6, 1)],
           [tensor("w", [1, 1], 1, floats(5)), tensor("ones", [2], 7, ints(1, 1)),
            tensor("minus", [], 7, ints(-1))], ["n", "k"])
-    # A size that is compared with others: larger than nothing, and the same as itself.
+    # A size that is compared with others: larger than nothing, and equal to itself.
     check("comparisons of a named size", 13,
           [node("Shape", ["x"], ["s"]), node("GreaterOrEqual", ["s", "zeros"], ["a"]),
            node("Less", ["s", "zeros"], ["b"]), node("Equal", ["s", "s"], ["c"]),

@@ -1,5 +1,5 @@
 """qdq.py - quantised models in QDQ form, against sums of integers in plain Python; and what Takt
-writes of them.
+writes for them.
 
 All scales are powers of two, so that every product and quotient is exact and the one rounding left,
 half to even, is the standard's.

@@ -1,5 +1,5 @@
-/* read_again.c - a model whose cache has a size under a name of its own is read a second time.
- * Whatever fails then is reported, and nothing is counted twice. */
+/* read_again.c - a model whose cache has its own size name is read a second time. Failures of the
+ * second reading are reported, and nothing is counted twice. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-"""recurrent.py - RNN, GRU and LSTM in corners that ONNX's suite has no case for."""
+"""recurrent.py - RNN, GRU and LSTM in corner cases that are not in ONNX's suite."""
 import sys
 
 import corners
@@ -23,7 +23,7 @@ def activations():
 
 
 def no_step():
-    """A sequence of length 0 ends in zeros, not in what it began with."""
+    """A sequence of length 0 ends in zeros, not in its initial state."""
     x, lengths = ([2, 2, 1], [0.0, 1, 0, 2], F32), ([2], [0, 1], I32)
     for op, gates, want in (("RNN", 1, 0.0), ("GRU", 3, 2.5), ("LSTM", 4, 0.48201379)):
         zeros = tensor("w", [1, gates, 1], F32, floats(*[0] * gates))

@@ -71,7 +71,7 @@ def check(name, nodes, weights, words=None):
 
 
 def near(name):
-    """As many taps as a run finds are summed in another order: the last bits may differ."""
+    """A run-time number of taps is summed in a different order: the last bits may differ."""
     found = []
     for file, more in (("m.onnx", ()), ("m.taktp", ("--bound", "64"))):
         code, text = takt("run", path(file), "-i", "x=" + path("x.npy"), "-o",
@@ -128,8 +128,8 @@ def check_proportions(sizes, lists):
 
 
 def check_border(height, width, **attrs):
-    """Scales that f32 makes a little too small give what the sizes give that they stand for: the
-    last row and column lie on the border, not beyond it."""
+    """Scales that are a little too small in f32 give the same result as the sizes they represent:
+    the last row and column are on the border, not beyond it."""
     roi = tensor("roi", [8], 1, floats(0, 0, 0, 0, 1, 1, 1, 1))
     ways = ((["x", "roi", "k"], tensor("k", [4], 1, floats(1, 1, height / SHAPE[2],
                                                            width / SHAPE[3]))),
@@ -168,7 +168,7 @@ def main():
         check(f"{mode} {place} to sizes", sizes + [node("Resize", ["x", "", "", "z"], ["y"],
                                                         **attrs)], lists)
         count += 1
-    # As feature pyramids have it: up again to the size of what was pooled.
+    # As in feature pyramids: back up to the size before pooling.
     pooled = [node("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
               node("Shape", ["x"], ["s"]), node("Resize", ["p", "", "", "s"], ["u"]),
               node("Add", ["x", "u"], ["y"])]

@@ -21,8 +21,8 @@ static size_t exact, near;
 
 /* ---- samples ---- */
 
-/* How far results may be apart: not at all, unless a node was written as what it is made of or an
- * attribute is not a float. */
+/* Tolerance of the results: 0, unless a node was written as its lowering or an attribute is not a
+ * float. */
 static double slack(const takt_graph *g, size_t lowered)
 {
     bool is_exact = lowered == 0;

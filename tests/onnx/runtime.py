@@ -120,7 +120,7 @@ def check_real(name):
     files = [os.path.join(folder, "test_data_set_0", f"input_{i}.pb") for i in range(len(names))]
     inputs = {key: read_tensor(file) for key, file in zip(names, files)}
     known = [word for key, file in zip(names, files) for word in ("-i", f"{key}={file}")]
-    # The model as it came: this also settles shufflenet-v2-12-int8, whose first stored result is
+    # The original model: this also covers shufflenet-v2-12-int8, whose first stored result is
     # from a processor that saturates sums of two products at 16 bits. onnxruntime on a processor
     # that does not gives what Takt gives, to the bit.
     compare(f"{name} itself", model, inputs, takt_results(model, inputs))
@@ -128,7 +128,7 @@ def check_real(name):
 
 
 def check_empty():
-    """Sizes that are found out when the written model runs may be 0, and mean that."""
+    """Sizes found when the written model runs may be 0, and mean 0."""
     path = os.path.join(TMP, "empty.onnx")
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node("Unsqueeze", ["x", "axis"], ["u"]),

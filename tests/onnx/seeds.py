@@ -24,7 +24,7 @@ PRODUCT, ARITY = 2106, 2105
 
 
 def onnx(name, data, error=0, at=None):
-    """`at`: what is wrong, as bytes, or as an offset."""
+    """`at`: the position of the defect, as bytes or as an offset."""
     SEEDS[f"onnx/{name}"] = data if isinstance(data, bytes) else model(data)
     want(f"onnx/{name}", error, at)
 
@@ -33,7 +33,7 @@ X, Y, ROW = value("x", [3]), value("y", [3]), floats(1, 2, 3)
 
 
 def with_weight(name, weight, error=WIRE, at=None):
-    """x + w, where only w is wrong, or the part `at` of it."""
+    """x + w, where only w, or its part `at`, is wrong."""
     onnx(name, Graph([node("Add", ["x", "w"], ["y"])], [X], [Y], [weight]), error,
          None if error == 0 else at or weight)
 
@@ -183,7 +183,7 @@ def broken_graphs():
     for name, inner in (("value", "a"), ("input", "x")):
         branch = Graph([relu("x", inner)], (), [value(inner, [3])])
         choice = node("If", ["t"], ["y"], then_branch=branch, else_branch=branch)
-        # What is inside counts there: that is defined, if not good.
+        # The contents count there: defined behaviour, even if not good.
         onnx(f"legal_16_shadowed_{name}", Graph([node("Neg", ["x"], ["a"]), choice], [X], [Y],
                                                 [nothing]))
     onnx("16_output_without_name", Graph([relu("x", "y")], [X], [value("", [3])]), WIRE,
@@ -203,7 +203,7 @@ def vector(*numbers):
 
 
 def huge_products():
-    """Sizes that are fine one by one, and whose products are not."""
+    """Sizes that are fine one by one, but whose products are not."""
     point = ([1, 1, 1, 2], 1, floats(0, 0))
     one("20_grid_sample_product", "GridSample", [1, 1, (1 << 62) + 3, 2], [point], error=PRODUCT)
     one("20_max_unpool_product", "MaxUnpool", [1, 1 << 60, 2, 2], [([1], 7, ints(0))],
@@ -244,7 +244,7 @@ def operators():
             error=ATTR if name == "group_2" else REFUSED, **attrs)
     one("18_pool_kernel_larger", "MaxPool", [1, 1, 2, 2], error=SHAPE, kernel_shape=[5, 5])
     for name, index in (("size", 3), ("below", -4), ("least", -(1 << 63))):
-        # An index is data: it is found out in the run (hostile.c).
+        # An index is data: it is checked at run time (hostile.c).
         one(f"19_gather_{name}", "Gather", [3], [([1], 7, ints(index))], [1], error=0)
         at, row, item = ([1], 7, ints(index)), ([1, 1], 7, ints(index)), ([1], 1, floats(5))
         one(f"19_gather_elements_{name}", "GatherElements", [3], [at], [1], error=0)

@@ -173,7 +173,7 @@ def tables():
 
 
 def elements():
-    """As many rows of an index as an input says, at most those of what it reads."""
+    """A number of index rows from an input, at most the rows of the indexed tensor."""
     case = Case("GatherElements", [node("Expand", ["i", "s"], ["at"]),
                                    node("GatherElements", ["x", "at"], ["y"], axis=1)],
                 {"x": (F32, (4, 3), wave(12))}, {"s": (I64, (2,))},

@@ -1,6 +1,5 @@
-"""sizes_meet.py - sizes that values decide and that meet one another, or a number, where shapes
-broadcast: a run finds out whether one of them is 1. Results are onnxruntime's where that is
-installed."""
+"""sizes_meet.py - broadcasting of run-time sizes with each other or with a number: a run finds
+whether one of them is 1. Results are compared with onnxruntime if it is installed."""
 import os
 import re
 import sys
@@ -19,7 +18,7 @@ COUNTS = ((1, 3), (3, 1), (3, 3), (1, 1), (0, 1), (1, 0), (0, 0), (5, 1), (1, 6)
 
 
 def some(x, to):
-    """What of `x` is not 0."""
+    """The non-zero elements of `x`."""
     return [node("NonZero", [x], ["at_" + to], "find_" + to),
             node("Squeeze", ["at_" + to, "zero"], ["in_" + to]),
             node("Gather", [x, "in_" + to], [to], to, axis=0)]
@@ -30,7 +29,7 @@ def numbers(count, size, start):
 
 
 def spread(a, b):
-    """Both as long as they broadcast to."""
+    """Both have the broadcast size."""
     size = len(b) if len(a) == 1 else len(a)
     return zip(*(v * size if len(v) == 1 else v for v in (a, b)))
 
@@ -56,7 +55,7 @@ def operators():
 
 
 def again():
-    """The size of both meets each of them, and itself, again."""
+    """The broadcast size is broadcast again with each of them, and with itself."""
     each("again", [node("Add", ["a", "b"], ["s"]), node("Mul", ["s", "b"], ["t"]),
                    node("Sub", ["a", "t"], ["u"]), node("Mul", ["b", "a"], ["v"]),
                    node("Add", ["u", "v"], ["z"])],
@@ -101,7 +100,7 @@ def loops():
 
 
 def fixed():
-    """One that is found, and a number: the number, if the other is that or 1."""
+    """A run-time size and a number: the number, if the size equals it or is 1."""
     weights = WEIGHTS + [tensor("three", [3], F32, floats(4, 5, 6)),
                          tensor("rows", [3, 1], F32, floats(4, 5, 6)),
                          tensor("size", [1], I64, ints(3)), tensor("wide", [2], I64, ints(2, 3))]

@@ -22,7 +22,7 @@ static takt_files inner;
 static uint8_t times_read[ROOM]; /* of each byte */
 static size_t largest;           /* of all reads */
 static const void *largest_to;
-static size_t cut_at; /* reads see the file end here; 0: they do not */
+static size_t cut_at; /* reads see the end of the file here; 0: they do not */
 
 static int noted_read(void *user, takt_file *file, uint64_t offset, void *to, size_t count,
                       size_t *done)
@@ -161,7 +161,7 @@ static void read_one(bool is_compiled)
     takt_memfs *fs = takt_memfs_create();
     takt_memfs_put(fs, "m", model_bytes, length);
     const takt_files files = noting(fs);
-    /* Room for the weights once: what is not read is not counted either. */
+    /* Memory for the weights once: what is not read is not counted. */
     const takt_config config = {.files = &files, .limits.bytes = 2 * WEIGHT + WEIGHT / 2};
     takt_ctx *ctx;
     takt_model *from_file = NULL, *from_memory = NULL;
@@ -197,7 +197,7 @@ static void read_once(void)
     read_one(true);
 }
 
-/* A file that ends sooner than its size said, at any part of it. */
+/* A file that ends before its stated size, in any of its parts. */
 static void becomes_shorter_one(bool is_compiled)
 {
     const size_t length = make(is_compiled);
@@ -242,7 +242,7 @@ static takt_status read_graph(takt_ctx *ctx, const takt_source *given, takt_erro
 
 static size_t gaps_seen, seeds_seen;
 
-/* What is left out is poison in memory, so that reading it would show. */
+/* Skipped parts are poisoned in memory, so that reading them would show. */
 static void skim_seed(const char *name, const uint8_t *bytes, size_t length)
 {
     takt_memfs *fs = takt_memfs_create();

@@ -1,6 +1,6 @@
-"""split_caches.py - merged decoders: a cache that one branch alone reads has any number of rows
-where the other one is taken, though the file gives it the name of the encoder's. Results are
-onnxruntime's where that is installed."""
+"""split_caches.py - merged decoders: a cache that only one branch reads may have any number of rows
+if the other branch is taken, although the file gives it the encoder's name. Results are compared
+with onnxruntime if it is installed."""
 import os
 import struct
 import sys

@@ -10,7 +10,7 @@
 #include "../test.h"
 #include "util/load.h"
 
-enum { ROOM = 1 << 13, MOST = 160 }; /* larger ones are about other limits and take long */
+enum { ROOM = 1 << 13, MOST = 160 }; /* larger ones test other limits and take long */
 
 static size_t files, runs, refused;
 
@@ -34,7 +34,7 @@ static takt_status load(const void *bytes, size_t length, uint64_t nodes, uint64
     return status;
 }
 
-/* Until more nodes change nothing any more: twice in a row what it comes to with all of them. */
+/* Until more nodes change nothing: twice in a row the result without a limit. */
 static void sweep(const char *path)
 {
     size_t length;

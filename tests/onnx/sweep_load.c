@@ -12,14 +12,14 @@
 #include "util/load.h"
 #include "util/onnx_case.h"
 
-enum { ROOM = 1 << 16 }; /* larger ones, and exponential ones, are about limits and take long */
+enum { ROOM = 1 << 16 }; /* larger and exponential ones test limits and take long */
 
 typedef struct job {
     load_fn *how;
     const void *bytes;
     size_t length;
     takt_status want;
-    bool is_known; /* what it comes to when nothing fails */
+    bool is_known; /* the result when nothing fails */
 } job;
 
 static takt_status scenario(takt_inject *inject, void *user)
@@ -98,7 +98,7 @@ static void corpus(void)
     folder("json", load_json, 20);
 }
 
-/* What the corpus has no small file of. */
+/* Cases without a small file in the corpus. */
 static void cases(void)
 {
     static const char *const names[] = {"test_if",

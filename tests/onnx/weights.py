@@ -1,5 +1,5 @@
 """weights.py - initializers are parameters: by their names they are listed, saved, replaced, and
-written again. Those that settings were read from are not."""
+written again. Those that became settings are not."""
 import json
 import os
 import struct
@@ -68,7 +68,7 @@ def made():
 
 
 def replaced(source, given):
-    """What the model gives for 1, 1."""
+    """The model's output for 1, 1."""
     store(path("given.safetensors"), given)
     write(path("x.pb"), corners.data("x", [1, 2], [1.0, 1], F32))
     return ran("run", source, "-i", "x=" + path("x.pb"), "--weights", path("given.safetensors"))
@@ -95,7 +95,7 @@ def listed():
 
 
 def optimised():
-    """What passes leave as it was keeps its name."""
+    """Values that passes leave unchanged keep their names."""
     ran("compile", made(), "--emit", path("emitted.onnx"))
     for file, name in (("emitted.onnx", b"layer/w:0"), ("again.onnx", b"limit")):
         with open(path(file), "rb") as opened:

@@ -1,5 +1,4 @@
-/* consumer.c - somebody else's program: says which Takt it has, loads a model and runs it. With
- * REPORTS it also describes the plan, which libtakt-measure does. */
+/* consumer.c - a user's program: prints which Takt it has, loads a model and runs it. */
 #include <stdio.h>
 
 #include <takt/takt.h>

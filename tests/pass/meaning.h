@@ -81,7 +81,8 @@ static inline bool meaning_same_element(const takt_array *a, const takt_array *b
     return fabs(x - y) <= bound * (1 + fabs(x));
 }
 
-/* Bit for bit if `bound` is 0 (all NaNs are equal), else within bound * (1 + |x|); says where not.
+/* Bit for bit if `bound` is 0 (all NaNs are equal), else within bound * (1 + |x|); reports where
+ * not.
  */
 static inline bool meaning_same(const meaning *a, const meaning *b, double bound, const char *what)
 {

@@ -83,7 +83,7 @@ static size_t each_file(const char *folder, const char *end, void (*each)(const 
 
 /* ---- what must be seen ---- */
 
-/* Those of the pipeline, then those that run when they are asked for; NULL beyond. */
+/* The passes of the pipeline, then those that run on request; NULL beyond the last. */
 static const takt_pass *pass_at(size_t index)
 {
     static const takt_pass *const asked[] = {&takt_pass_precision};
@@ -104,7 +104,7 @@ static void find_rules(void)
     }
 }
 
-/* The sentences in calls of takt_refuse; all but the definition have one. */
+/* The sentences in calls of takt_refuse; every occurrence but the definition has one. */
 static void find_reasons(const char *path, void *user)
 {
     (void)user;
@@ -153,7 +153,7 @@ static void same_meaning(const char *path, const takt_pass *pass, const takt_gra
     for (uint64_t seed = 1; a != NULL && b != NULL && seed <= 4; seed++) {
         const bool spice = pass->licence == NULL && seed > 2;
         EXPECT_OK(ctx, meaning_draw(ctx, a, seed, NULL, spice, &in));
-        /* Where the graph cannot be evaluated (a zero divisor), neither can the new one. */
+        /* If the graph cannot be evaluated (a zero divisor), neither can the new one. */
         const takt_status first = meaning_run(a, &in, &want), second = meaning_run(b, &in, &got);
         EXPECT(first == second, "%s: %s became %s", path, takt_status_name(first),
                takt_status_name(second));

@@ -42,7 +42,7 @@ def answer(name, first, count, seconds):
 FUNCTIONS = dict(cases.functions())
 ANSWERS = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
 with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w", encoding="utf-8") as nowhere:
-    os.chdir(folder)  # what "x" is a path for lies there
+    os.chdir(folder)  # a file for arguments that are paths
     os.dup2(nowhere.fileno(), 1)
     warnings.simplefilter("ignore")
     gc.freeze()

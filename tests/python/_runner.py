@@ -35,8 +35,8 @@ def sanitizer():
 def instrumented():
     """What an interpreter needs to load a library with sanitizers.
 
-    Python's own allocator would hide mistakes in its blocks; what the interpreter never frees at
-    its end is not our leak.
+    Python's own allocator would hide mistakes in its blocks; memory that the interpreter never
+    frees is not our leak.
     """
     is_thread = "tsan" in os.path.basename(sanitizer())
     return {"LD_PRELOAD": sanitizer(), "PYTHONMALLOC": "malloc", "TAKT_SANITIZED": "1",

@@ -1,4 +1,4 @@
-"""cases.py - the Python package as the build left it, without NumPy and with what is installed.
+"""cases.py - the Python package in the build folder, without NumPy and with installed packages.
 
 In a build with sanitizers the interpreter preloads their run-time library: with AddressSanitizer
 all cases run once, with ThreadSanitizer those of threads.
@@ -12,7 +12,8 @@ from _runner import BUILD, EXTENSION, run_cases, sanitizer, skip
 if not os.path.exists(EXTENSION):
     skip("the extension was not built: Python's headers are missing (python3-dev)")
 PACKAGE = os.path.join(BUILD, "python")
-# -S and an empty environment would still find what lies next to the interpreter: block it by name.
+# -S and an empty environment would still find packages next to the interpreter: blocks them by
+# name.
 BLOCKED = os.path.join(os.environ.get("TAKT_TEST_TMP", "/tmp"), "blocked")
 for name in ("numpy", "onnx", "onnxruntime", "torch", "jax", "ml_dtypes"):
     os.makedirs(os.path.join(BLOCKED, name), exist_ok=True)

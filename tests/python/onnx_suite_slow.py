@@ -1,6 +1,6 @@
 """onnx_suite_slow.py - ONNX's backend tests through takt.onnx_backend, compared with those in C.
 
-onnx_conformance tells the cases that C refuses. Needs onnx, here or in build/venv (TAKT_VENV), and
+onnx_conformance lists the cases that C refuses. Needs onnx, here or in build/venv (TAKT_VENV), and
 the cases of the shared data; without them this is skipped.
 """
 import os

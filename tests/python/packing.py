@@ -31,7 +31,7 @@ def pack(name, **more):
 
 
 folder = os.path.join(TMP, "packing")
-# A stand-in: what is tested is the archive, and zopfli need not be installed.
+# A stand-in: the test is about the archive, and zopfli need not be installed.
 os.makedirs(os.path.join(folder, "zopfli"), exist_ok=True)
 with open(os.path.join(folder, "zopfli", "zlib.py"), "w", encoding="utf-8") as to:
     to.write("import zlib\n\n\ndef compress(data, numiterations):\n"

@@ -1,6 +1,7 @@
 """typing_slow.py - mypy --strict on the notebooks, stubtest on the extension, abi3audit on it.
 
-Needs mypy and abi3audit, here or in build/venv (TAKT_VENV); what is missing is skipped and told.
+Needs mypy and abi3audit, here or in build/venv (TAKT_VENV); what is missing is skipped and
+reported.
 """
 import json
 import os

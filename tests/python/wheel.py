@@ -1,6 +1,5 @@
-"""wheel.py - `pip install .`: a wheel, in a fresh environment alone, then with NumPy.
-
-What pip cannot fetch is skipped and told.
+"""wheel.py - `pip install .`: a wheel, in a new environment without and then with NumPy. What pip
+cannot download is skipped and reported.
 """
 import os
 import platform

@@ -1,5 +1,5 @@
-"""_bad.py - writes small GGUF files that are wrong, one of each kind, for fuzzing to begin with;
-unit_gguf and cli_text say what each is refused with."""
+"""_bad.py - writes small invalid GGUF files, one of each kind, as fuzzing seeds; unit_gguf and
+cli_text have the error of each."""
 import os
 import struct
 

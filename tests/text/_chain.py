@@ -8,7 +8,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
 
-VOCABULARY = 11  # of tests/corpus/gguf/tiny.gguf, whose tokens breakers are made of
+VOCABULARY = 11  # of tests/corpus/gguf/tiny.gguf, whose tokens the breakers consist of
 BREAKERS = [[], ["b"], ["a b", "c"], ["b a b"], ["\n", ":", "a"]]
 
 
@@ -37,7 +37,7 @@ def cases(seed=7):
                              "frequency_penalty": 0.05 * i, "repeat_last_n": 4 + 3 * i},
                scores(40), [r.randrange(40) for _ in range(20)], [])
     for i in range(40):
-        few = r.randrange(1, 5)  # tokens that occur: the fewer, the longer repetitions are
+        few = r.randrange(1, 5)  # number of distinct tokens: the fewer, the longer repetitions are
         history = [4 + r.randrange(few) for _ in range(r.randrange(0, 60))]
         if i % 4 == 0:
             history = history + history

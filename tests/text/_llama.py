@@ -115,7 +115,7 @@ class Model:
         return numpy.array(rows, numpy.float64)
 
     def text(self, count):
-        """What the model writes itself, at temperature 1."""
+        """The model's own output, at temperature 1."""
         draw, ids = numpy.random.default_rng(7), []
         while len(ids) < count:
             generator, token = self.opened(), 1

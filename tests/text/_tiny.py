@@ -298,7 +298,7 @@ def varint(value):
 
 
 def charsmap():
-    """A table in which A stands for a: the root's children begin at 256, the leaf is unit 400."""
+    """A table that maps A to a: the root's children begin at 256, the leaf is unit 400."""
     units = [0] * 512
     units[0] = 256 << 10
     units[256 ^ 0x41] = 0x41 | 256 | (256 ^ 0x41 ^ 400) << 10
@@ -310,7 +310,7 @@ PIECES = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3), ("▁", -3.0, 1)
           ("b", -4.5, 1), ("▁a", -2.0, 1), ("ab", -3.5, 1), ("▁ab", -6.5, 1), ("c", -5.0, 1)]
 
 
-# a, b is better than ab by less than a float can tell.
+# a, b is better than ab by less than the precision of a float.
 TIE = [*PIECES[:3], ("▁", 0.0, 1), ("a", -1.0, 1), ("b", 2.0 ** -26 - 2.0 ** -23, 1),
        ("ab", -1.0 - 2.0 ** -23, 1)]
 

@@ -43,7 +43,7 @@ def read(generator, ids):
 
 
 def converted(name, folder):
-    """The folder as GGUF, which is what GGUF makes of itself, too."""
+    """The folder as GGUF, and a GGUF file converted to itself."""
     path, again = (os.path.join(TMP, f"{name}{end}.gguf") for end in ("", ".again"))
     for source, target in ((folder, path), (path, again)):
         if takt.takt_text_convert(ctx, source.encode(), target.encode(), None) != 0:

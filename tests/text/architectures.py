@@ -268,7 +268,7 @@ def hf_name(name):
 
 
 def check_folder(name, config, weights, want):
-    """The same weights by the names of Hugging Face, in two parts; pairs are half a head apart."""
+    """The same weights under Hugging Face's names, in two parts; pairs are half a head apart."""
     path = os.path.join(TMP, name)
     os.makedirs(path, exist_ok=True)
     rows = [(hf_name(n), list(reversed(dims)), flat) for n, dims, flat in weights.rows]

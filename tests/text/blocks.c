@@ -111,7 +111,7 @@ static size_t make(const weight *w, int format, uint8_t *blocks, float *floats)
     return many * info->bytes;
 }
 
-/* The same product by a scale of half with the matrix, and by one of a quarter with twice of it. */
+/* The same product with a scale of a half, and with a scale of a quarter and the matrix doubled. */
 static void scale(const weight *w, uint8_t *blocks, float *floats)
 {
     const float half = 0.5F;
@@ -290,8 +290,8 @@ static void rounded(int model)
     EXPECT(worst > 0 && worst < 0.05 * most, "model %d: %g of %g", model, worst, most);
 }
 
-/* A vector of blocks becomes floats once, and columns are filled up to sixteen, here those of
- * eleven words; everything else is as long as in the file. */
+/* A vector of blocks becomes floats once, and columns are padded to sixteen, here for eleven words;
+ * everything else has its size in the file. */
 static void measure(int model, size_t bytes)
 {
     takt_plan_info info = {0};

@@ -1,5 +1,5 @@
-/* cancel.c - a generator that is told to stop: within a prompt, between two tokens, and when it
- * does nothing; what it read stays, and it goes on. */
+/* cancel.c - cancelling a generator: within a prompt, between two tokens, and while idle; it keeps
+ * what it has read, and can continue. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -74,7 +74,7 @@ static int sink_of(void *user, size_t index, const char *text, size_t length)
     return sink(user, text, length);
 }
 
-/* Two texts that one run continues, and two that are written one after the other. */
+/* Two texts that share runs, and two that are generated one after the other. */
 static void stops_many(void)
 {
     static const char *const at[] = {"a b", "b a", "a a"};

@@ -1,5 +1,6 @@
 /* encoder.c - a model with an encoder (T5): the prompt is read as a whole, the answer token by
- * token or at once, by one or several texts together; what such a model cannot do is said. */
+ * token or at once, by one or several texts together; unsupported functions are refused with a
+ * message. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -53,7 +54,7 @@ static void answers(void)
     takt_ctx_destroy(ctx);
 }
 
-/* The same scores whether an answer is read token by token or at once, for any cache. */
+/* The same scores whether an answer is read token by token or at once, with any cache. */
 static void parts(void)
 {
     static const int32_t prompt[] = {4, 5, 9, 8, 1}, answer[] = {9, 5, 4, 3, 9, 6, 7};
@@ -208,7 +209,7 @@ static void sweep(void)
     EXPECT(r.is_good, "%s", r.message);
 }
 
-/* Reading a token of an answer asks for no memory. */
+/* Reading a token of an answer allocates no memory. */
 static void no_allocation(void)
 {
     static const int32_t prompt[] = {4, 5, 1}, id = 9;

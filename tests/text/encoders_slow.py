@@ -72,7 +72,7 @@ def save(name):
     model = getattr(transformers, kind + "ForConditionalGeneration")(config).eval().float()
     randomise(model)
     model.save_pretrained(folder)
-    if name == "t5_head":  # a head of its own, as T5 1.1 has it
+    if name == "t5_head":  # a separate head, as in T5 1.1
         model.lm_head.weight = torch.nn.Parameter(torch.randn(VOCABULARY, BASE["d_model"]) * 0.05)
         state = {k: v.clone() for k, v in model.state_dict().items() if "embed_tokens" not in k}
         save_file(state, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
@@ -92,7 +92,7 @@ def answer(model, generator, prompt):
             return None
         new = [int(want.argmax())]
         told += new
-    # What was written can be read at once, too.
+    # The written file can be read at once too.
     takt.takt_generator_reset(generator)
     read(generator, prompt)
     again = read(generator, told[1:])
@@ -143,7 +143,7 @@ def text(name, model, path, tokenizer):
 
 
 def vector(name, model, path, tokenizer):
-    """The mean of what the encoder makes of a text, of length 1."""
+    """The mean of the encoder's outputs for a text, normalised to length 1."""
     prompt = " ".join(WORDS)
     run = subprocess.run([os.path.join(BUILD, "takt"), "embed", path, prompt, "--json"],
                          capture_output=True, text=True, check=False)

@@ -83,7 +83,7 @@ CASES = {
 
 
 def alphabet():
-    """The characters that stand for the bytes in byte-level vocabularies."""
+    """The characters that represent bytes in byte-level vocabularies."""
     plain = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
     other = [b for b in range(256) if b not in plain]
     return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(other)}}

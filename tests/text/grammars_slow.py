@@ -162,8 +162,8 @@ def bytes_of(word):
 
 
 def is_text(data):
-    """Whether UTF-8 can go on from here. llama.cpp lets bytes through that it never has: larger
-    ones than it begins with, and halves of surrogates."""
+    """Whether these bytes can be a prefix of valid UTF-8. llama.cpp accepts some that cannot:
+    larger lead bytes, and surrogate halves."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data)
         return not (data[-2:-1] == b"\xed" and data[-1] >= 0xa0)

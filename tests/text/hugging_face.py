@@ -133,7 +133,7 @@ def llama2():
                                                      special_tokens=special))
     t.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(),
                                    decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-    parts = json.loads(t.to_str())  # bytes are tokens like others, not added ones
+    parts = json.loads(t.to_str())  # bytes are ordinary tokens, not added ones
     parts["added_tokens"] = parts["added_tokens"][:3]
     return Tokenizer.from_str(json.dumps(parts))
 

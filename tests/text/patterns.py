@@ -107,7 +107,7 @@ def ways():
 
 
 def ranks():
-    """tiktoken: ranks of pairs that are frequent in some text, whatever they are made of."""
+    """tiktoken: ranks of pairs that are frequent in some text."""
     draw, known = random.Random(3), [bytes([i]) for i in range(256)]
     plain = [text.encode() for text in texts(random.Random(5), True)][:200]
     for _ in range(3000):

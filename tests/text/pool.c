@@ -1,5 +1,5 @@
-/* pool.c - texts whose caches come from one pool: whatever they share, copy or leave to others, the
- * scores of each are those it has alone; a text that does not fit waits; nothing is lost. */
+/* pool.c - texts whose caches come from one pool: whatever they share, copy or give up, the scores
+ * of each are the same as alone; a text that does not fit waits; nothing leaks. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -19,7 +19,7 @@ typedef struct pool {
     takt_generator *texts[ROWS], *alone;
     takt_together together;
     takt_kv *kv;
-    int32_t ids[ROWS][MOST]; /* of the texts: prompts and what follows */
+    int32_t ids[ROWS][MOST]; /* of the texts: prompts and continuations */
     size_t prompts[ROWS], ends[ROWS];
     bool is_busy[ROWS];
     size_t admitted, refused, taken, joined; /* taken: tokens that others had read */
@@ -51,7 +51,7 @@ static void close_texts(pool *p)
 
 /* ---- random texts ---- */
 
-/* A prompt that begins like others: one of two beginnings, cut somewhere, and tokens of its own. */
+/* A prompt with a shared prefix: one of two prefixes, cut somewhere, then its own tokens. */
 static void make_prompt(pool *p, size_t row, size_t tokens)
 {
     const size_t kind = pick(p, 2), cut = pick(p, 3 * tokens + 1);
@@ -147,7 +147,7 @@ static void random_texts(takt_ctx *ctx, const char *type, int64_t context, size_
     const takt_generator_options options = one;
     one.threads = 1, one.batch = 7;
     takt_kv_layout l;
-    takt_generator *sized = NULL; /* tells how large a block is */
+    takt_generator *sized = NULL; /* shows the size of a block */
     bool is_good = EXPECT_OK(
         ctx, takt_generator_open_first(ctx, tiny, &options, ROWS, (uint64_t)1 << 18, &sized));
     l = is_good ? sized->engine.kv->layout : (takt_kv_layout){0};
@@ -234,13 +234,13 @@ static void adopted(takt_ctx *ctx)
         EXPECT_OK(ctx, takt_generator_read(p.texts[1], p.ids[1] + has, count - has));
         EXPECT(is_same(&p, 1));
         EXPECT_OK(ctx, takt_kv_release(p.texts[0]));
-        EXPECT_OK(ctx, takt_kv_release(p.texts[1])); /* begins with the other, which goes */
+        EXPECT_OK(ctx, takt_kv_release(p.texts[1])); /* begins with the other, which is dropped */
         EXPECT(p.kv->kept_count == 1 && p.kv->kept->count == count);
     }
     close_texts(&p);
 }
 
-/* Two texts that have ended, the older of which was used again; the third needs a page of one. */
+/* Two texts have ended, the older of which was used more recently; a third needs a page of one. */
 static void oldest_first(takt_ctx *ctx)
 {
     static pool p;
@@ -282,8 +282,8 @@ static bool is_clean(const takt_kv *kv, uint32_t block)
     return true;
 }
 
-/* A text rests with guesses that end with its first block, so that the token which a resting text
- * writes is in the second; what it then gives back is zero, or known not to be. */
+/* A text is inactive with guesses that end at its first block, so the token that an inactive text
+ * writes is in the second; blocks that it frees are zeroed, or marked as not zero. */
 static void rested(takt_ctx *ctx)
 {
     static pool p;

@@ -1,5 +1,5 @@
-/* pool_many.c - takt_generate_many with a pool of caches: each text is the one it is alone,
- * whatever waits; a text that can never fit is refused; nothing is lost when memory runs out. */
+/* pool_many.c - takt_generate_many with a pool of caches: each text is the same as alone, whatever
+ * waits; a text that can never fit is refused; nothing leaks when memory runs out. */
 #include <string.h>
 
 #include <takt/takt.h>

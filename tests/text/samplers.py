@@ -82,8 +82,8 @@ def penalties(scores, s, history, _breakers):
 
 
 def dry(scores, s, history, breakers):
-    """By definition: of each earlier place the longest match with the end of the text, which no
-    breaker may lie in. A breaker is looked for in the letters of the last tokens."""
+    """By definition: for each earlier position, the longest match with the end of the text that
+    contains no breaker. Breakers are searched in the letters of the last tokens."""
     last = s["dry_penalty_last_n"]
     h = history if last < 0 else history[-last:]
     allowed = s["dry_allowed_length"]

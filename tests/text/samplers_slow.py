@@ -86,7 +86,7 @@ def theirs(order, s, scores, history, breakers):
             llama.llama_sampler_accept(one, token)
         llama.llama_sampler_apply(one, ctypes.byref(array))
         llama.llama_sampler_free(one)
-    last = llama.llama_sampler_init_dist(1)  # makes probabilities of what is left
+    last = llama.llama_sampler_init_dist(1)  # normalises the remaining probabilities
     llama.llama_sampler_apply(last, ctypes.byref(array))
     left = {array.at[i].id: array.at[i].share for i in range(array.count)}
     return {k: v for k, v in left.items() if v > 0}

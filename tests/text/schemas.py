@@ -31,7 +31,7 @@ LIKELY = b'"]},:{[0123456789.-eE tfn"\\abcdXZ_/ulrs\n'
 
 
 def write(matcher, chooser):
-    """A text that the grammar takes, one random byte after the other."""
+    """A text that the grammar accepts, one random byte after another."""
     text = b""
     takt.takt_matcher_reset(matcher)
     while len(text) < 4000:

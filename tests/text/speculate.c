@@ -1,5 +1,5 @@
 /* speculate.c - guesses change the speed of a text, never the text: for every sampler, seed, kind
- * of guess and size of it; what the state has afterwards is what it has without. */
+ * and number of guesses; the final state is the same as without. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +84,7 @@ static const takt_sampling samplings[] = {
     {.temperature = 0.9, .xtc_probability = 0.5, .top_n_sigma = 2, .dynatemp_range = 0.3},
 };
 
-/* `how`: the guesses; returns those that were right. */
+/* `how`: the guesses; returns the number of correct ones. */
 static size_t same_text(takt_generator *g, const char *prompt, const takt_generate_options *how)
 {
     static outcome plain, guessed;
@@ -153,7 +153,7 @@ static void drafts(void)
     }
 }
 
-/* What was said before, up to the end of a context that is soon full. */
+/* Guesses from earlier text, up to the end of a context that is soon full. */
 static void lookups(void)
 {
     if (!has_stories())

@@ -144,7 +144,7 @@ static int look(void *user, const char *text, size_t length)
     return 0;
 }
 
-/* Reading a token and choosing the next one asks for no memory. */
+/* Reading a token and choosing the next one allocates no memory. */
 static void no_allocation(void)
 {
     static const takt_sampling drawn = {.temperature = 1,
@@ -185,7 +185,7 @@ static void no_allocation(void)
     EXPECT_EQ(inject.faults, 0);
 }
 
-/* The plans for parts of a prompt and for ratings come and go; what was read stays. */
+/* Plans for parts of a prompt and for ratings are freed and made again; read tokens are kept. */
 static void shared_state(void)
 {
     static const int32_t ids[6] = {1, 4, 5, 6, 4, 7};

@@ -1,5 +1,5 @@
-/* together.c - texts that go on in one run: the scores of each are those it has alone, whatever is
- * next to it, joins, leaves or rests; a token allocates nothing. */
+/* together.c - texts that share runs: the scores of each are the same as alone, whichever others
+ * join, leave or are inactive; a token allocates nothing. */
 #include "api/text/together.h"
 
 #include "api/session/session.h"
@@ -43,7 +43,7 @@ static int32_t best(const float *scores)
     return found;
 }
 
-/* What a text says alone, and its last scores. */
+/* A text generated alone, and its last scores. */
 typedef struct alone {
     int32_t ids[STEPS];
     float scores[STEPS][VOCABULARY];
@@ -109,7 +109,7 @@ static void close_group(group *of)
         takt_generator_destroy(of->texts[i]);
 }
 
-/* Text `row` begins at step `row`, and every third one rests now and then. */
+/* Text `row` begins at step `row`, and every third one is inactive from time to time. */
 static bool is_due(size_t row, size_t step, size_t said)
 {
     return step >= row && said < STEPS && (row % 3 != 1 || (step + row) % 4 != 0);
@@ -204,7 +204,7 @@ static void join(takt_ctx *ctx, group *of, takt_generator *single, const size_t 
     }
 }
 
-/* What is after a text in its caches is zero, as if nothing had been there. */
+/* The part of the caches after a text is zero, as if nothing had been there. */
 static void is_clean(const group *of)
 {
     for (size_t row = 0; row < of->count; row++) {
@@ -244,7 +244,7 @@ static void joined(takt_ctx *ctx, const char *kind, size_t count, int threads)
     takt_generator_destroy(single);
 }
 
-/* Only texts that take less time together are joined; of a run that fails, those who can read
+/* Only texts that take less time together are joined; if a run fails, those that can still read
  * do. */
 static void chosen(takt_ctx *ctx)
 {
@@ -293,7 +293,7 @@ static void chosen(takt_ctx *ctx)
     close_group(&of);
 }
 
-/* A text that rests is full: it is forgotten, and the others go on. */
+/* An inactive text is full: it is dropped, and the others continue. */
 static void full(takt_ctx *ctx)
 {
     group of;

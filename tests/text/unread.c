@@ -1,5 +1,5 @@
-/* unread.c - a text that ended by its length goes on where it ended: written in parts it is the
- * text that is written at once, for any sampler, with guesses, and whatever is said in between. */
+/* unread.c - a text that ended at its maximum length can be continued: generated in parts it is the
+ * same as at once, for any sampler, with guesses, and with any prompts in between. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static void goes_on(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What is read directly, and a reset, take its place. */
+/* Tokens read directly, and a reset, replace it. */
 static void forgotten(void)
 {
     const takt_generate_options how = {.max_tokens = 1, .ignore_eos = true};
@@ -127,7 +127,7 @@ static void saved(void)
     EXPECT_OK(ctx, takt_generate(h, "", &how, add, &out, NULL));
     EXPECT(out.length == whole.length && memcmp(out.at, whole.at, whole.length) == 0,
            "%.*s, not %.*s", (int)out.length, out.at, (int)whole.length, whole.at);
-    /* Without such a token an empty prompt has nothing to go on with. */
+    /* Without such a token an empty prompt has nothing to continue. */
     EXPECT_OK(ctx, takt_generator_rewind(h, 3));
     EXPECT_OK(ctx, takt_generator_save(h, path));
     EXPECT_OK(ctx, takt_generator_load(g, path));

@@ -49,7 +49,7 @@ def kind_of(given):
 
 def add(name, op, given, made, options=None, low=None, high=None, runs=1, tolerance=0.0, more=(),
         between=None):
-    """`given` tensors, of which those without data are inputs; then `made` ones."""
+    """`given` tensors, those without data being inputs; then `made` ones."""
     if isinstance(given, Tensor):
         given = [given]
     if isinstance(made, Tensor):

@@ -239,7 +239,7 @@ def scatters():
 
 
 def detections():
-    """Boxes far enough apart that all results are there: LiteRT leaves the others as they were."""
+    """Boxes far enough apart that all results are valid: LiteRT leaves the others uninitialised."""
     anchors = np.array([[0.5, 0.5 + i, 1, 1] for i in range(8)], np.float32)
     anchors[5:, 1] = anchors[:3, 1] + 0.05
     options = flex({"max_detections": 3, "max_classes_per_detection": 1, "num_classes": 2,

@@ -10,7 +10,7 @@ def plain(dtype, shape):
 
 
 def convolutions():
-    """Inner sizes and outputs around what kernels take at once."""
+    """Inner sizes and outputs around the kernels' block sizes."""
     options = (1, {0: ("b", 1), 1: ("i", 1), 2: ("i", 1)})
     for inner, outputs in ((1, 1), (4, 8), (7, 9), (8, 16), (15, 17), (24, 3), (40, 65)):
         key = f"{inner}_{outputs}"

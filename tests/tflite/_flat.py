@@ -23,7 +23,7 @@ def align(out, size):
 
 
 def put_table(out, table):
-    """Appends a table and what it refers to; returns its offset."""
+    """Appends a table and everything it refers to; returns its offset."""
     fields = {k: v for k, v in table.items() if v is not None}
     places, at = {}, 4
     for k, (kind, _) in sorted(fields.items(), key=lambda f: -SIZES.get(f[1][0], 4)):
@@ -104,7 +104,7 @@ class Tensor:
 
 
 class Op:
-    """`options`: the number of its kind in the schema and its fields."""
+    """`options`: its type number in the schema, and its fields."""
 
     def __init__(self, name, inputs, outputs, options=None, custom=None, between=None):
         self.name, self.inputs, self.outputs = name, inputs, outputs

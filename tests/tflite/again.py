@@ -26,7 +26,7 @@ failures = []
 
 
 def codes(data):
-    """Names of the operators of the first graph, by how often they are there."""
+    """Names of the operators of the first graph, with their counts."""
     def u32(at):
         return struct.unpack_from("<I", data, at)[0]
 
@@ -64,7 +64,8 @@ def again(path):
 
 
 def compare(name, data, inputs, runs):
-    """Whether LiteRT gives the same of the model and of what Takt writes; None: not written."""
+    """Whether LiteRT gives the same results for the model and for the one that Takt writes; None:
+    not written."""
     path = os.path.join(TMP, "before.tflite")
     with open(path, "wb") as f:
         f.write(data)

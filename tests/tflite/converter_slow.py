@@ -64,7 +64,7 @@ def inputs_of(data, positive):
 
 
 def compare(name, want, got):
-    """What is wrong; empty if nothing is."""
+    """The differences; empty if there are none."""
     for w, g in zip(want, got):
         if w.dtype != g.dtype or w.shape != g.shape:
             return f"{name}: {g.dtype}{g.shape}, not {w.dtype}{w.shape}"

@@ -1,5 +1,5 @@
-"""gaps.py - large buffers stay in the file until they are wanted: results are those of its numbers,
-and a description that lies within such a buffer is refused."""
+"""gaps.py - large buffers stay in the file until needed: results are correct, and a table inside
+such a buffer is refused."""
 import os
 import struct
 import subprocess

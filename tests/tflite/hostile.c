@@ -1,5 +1,5 @@
 /* hostile.c - models of TensorFlow Lite that are cut, changed or contradict themselves are refused
- * with the error that their names say, within bounds of memory, whatever allocation fails. */
+ * with the error in their names, within bounds of memory, whichever allocation fails. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { ROOM = 1 << 16 };
 
 static int seen[2]; /* how often each error of the reader came */
 
-/* From a block of exactly its size, so that a sanitizer sees reads behind it. */
+/* From a block of exactly its size, so that a sanitizer detects reads beyond it. */
 static int load(const uint8_t *bytes, size_t length)
 {
     const takt_config config = {.allocator = &load_allocator, .limits = {.bytes = 1 << 30}};

@@ -62,7 +62,7 @@ static bool give_inputs(const job *j, takt_session *s)
         const takt_tensor_view *to = takt_session_input(s, i);
         snprintf(path, sizeof path, "%s/in%zu.npy", j->folder, i);
         FILE *f = fopen(path, "rb");
-        if (f == NULL) { /* the model came without */
+        if (f == NULL) { /* the model came without one */
             EXPECT_OK(ctx, takt_view_random(ctx, to, 1, (uint32_t)i));
             continue;
         }

@@ -88,7 +88,7 @@ for name, case in _cases.CASES.items():
         error = np.abs(w.astype(float) - g.astype(float)).max() if w.size else 0
         most = np.abs(w.astype(float)).max() if w.size else 0
         limit = max(case.tolerance, 1e-6) * max(most, 1)
-        if w.dtype.kind != "f":  # levels; tolerances of floats are less than one
+        if w.dtype.kind != "f":  # quantisation levels; float tolerances are below one
             limit = int(case.tolerance)
         if not error <= limit:
             failures.append(f"{name}: {error:g} off, of {most:g}; "

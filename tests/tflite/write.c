@@ -143,7 +143,7 @@ static void twice(const char *name, const char *from)
     takt_model_destroy(b);
 }
 
-/* A quantised model differs from what is written by a step here and there. */
+/* A quantised model differs from the written one by one level here and there. */
 static void integers(void)
 {
     static const takt_verdict faster[] = {TAKT_FASTER};
@@ -281,7 +281,7 @@ static void kept_whole(void)
                    takt_last_error_info(ctx)->id == TAKT_E_TFLITE_WRITE,
                "%s", takt_last_error(ctx));
     takt_model_destroy(m);
-    takt_model *plain = NULL; /* the body computes what the operator does */
+    takt_model *plain = NULL; /* the body computes the operator */
     if (EXPECT_OK(ctx, takt_model_load(ctx, whole, &options, &m)) &&
         EXPECT_OK(ctx, takt_model_load(ctx, whole, NULL, &plain)))
         compare("svdf kept", plain, m, 0);

@@ -22,7 +22,7 @@ typedef struct shape {
 
 static takt_ctx *ctx;
 
-/* Every later key has something odd in one column; the last key in all of them. */
+/* Special values in one column of every later key, and in all columns of the last. */
 static void spoil(const shape *s, const takt_tensor_view *v, size_t row, int first)
 {
     const double odd[] = {INFINITY, -INFINITY, NAN};

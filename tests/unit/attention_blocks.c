@@ -1,6 +1,6 @@
 /* attention_blocks.c - attention over a cache in blocks of q8_0 has the bits of the same attention
  * over the dequantised blocks: for one query and many, more keys than a chunk, large heads, threads
- * and instruction sets; and the blocks themselves. */
+ * and instruction sets; and tests of the blocks themselves. */
 #include "test.h"
 
 #include <math.h>

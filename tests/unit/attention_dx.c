@@ -1,6 +1,6 @@
-/* attention_dx.c - the gradient of causal attention has the bits of what it is made of (-O0),
- * whatever the step leaves out: more queries or keys than a block or a strip, more keys than
- * queries, heads that share keys, infinities, NaN, and sums that are -0.
+/* attention_dx.c - the gradient of causal attention has the bits of its lowering (-O0), whatever
+ * the step skips: more queries or keys than a block or a strip, more keys than queries, heads that
+ * share keys, infinities, NaN, and sums that are -0.
  */
 #include "test.h"
 

@@ -56,7 +56,7 @@ static const takt_tensor_view *length_of(takt_session *s)
     return takt_session_input(s, takt_session_input_count(s) - 1);
 }
 
-/* Something odd in every element from the length on. */
+/* Special values in every element from the length on. */
 static void fill(takt_session *session, const shape *s)
 {
     static const double odd[] = {INFINITY, -INFINITY, NAN};
@@ -178,8 +178,8 @@ static void the_bits_are_those_of_fewer_keys(void)
     }
 }
 
-/* Many queries in pieces of any size, one among them, against them all at once: a prompt that is
- * read in pieces, then token after token. */
+/* Many queries in pieces of any size, also single ones, against all at once: like a prompt that is
+ * read in pieces, then token by token. */
 static void pieces_have_the_bits_of_the_whole(void)
 {
     enum { ALL = 50, WIDTH = 24 };
@@ -237,7 +237,7 @@ static void a_length_that_cannot_be_is_an_error(void)
             }
 }
 
-/* Zeros of absent keys, and other numbers of those that are there, in the gradient of k or v. */
+/* In the gradient of k or v: zeros for absent keys, other numbers for present ones. */
 static void count_gradient(const shape *s, const takt_tensor_view *d, size_t *zeros, size_t *others)
 {
     const size_t row = (size_t)d->dims[2], each = (size_t)s->keys * row;
@@ -296,7 +296,7 @@ static void one_query_packs_nothing(void)
     takt_model_destroy(model);
 }
 
-/* k and v lie in a buffer with room between their rows, and none of it is copied. */
+/* k and v are in a buffer with room between their rows, and nothing is copied. */
 static void strides_are_read_where_they_are(void)
 {
     enum { KEYS = 70, ROW = 40, ROOM = 48 };

@@ -92,7 +92,7 @@ static void values(void)
     takt_ctx_destroy(ctx);
 }
 
-/* Small constants are the same by content, large ones by storage. */
+/* Small constants are compared by content, large ones by storage. */
 static void tensors(void)
 {
     takt_ctx *ctx;

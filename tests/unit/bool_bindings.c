@@ -20,7 +20,7 @@ static takt_tensor_view view_of(void *data, int64_t rows, int64_t across, int64_
     return v;
 }
 
-/* A run with these bytes of x: good ones succeed, and one bad byte anywhere is found. */
+/* A run with these bytes of x: valid ones succeed, and a single bad byte anywhere is found. */
 static void try_view(takt_session *s, const takt_tensor_view *x, uint8_t *bytes, size_t count,
                      const char *what)
 {

@@ -1,5 +1,4 @@
-/* build.c - models that programs build: what they compute, how mistakes are reported, and what
- * happens when memory runs out. */
+/* build.c - models built by programs: results, error messages, and running out of memory. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -106,7 +105,7 @@ static void like_text(void)
             EXPECT_EQ(memcmp(b, d, sizeof b), 0);
         }
         takt_model_destroy(read);
-        takt_build_destroy(m.b); /* the model lives on */
+        takt_build_destroy(m.b); /* the model outlives it */
         m.b = NULL;
         takt_model_destroy(model);
     }
@@ -141,7 +140,7 @@ static takt_model *stateful(maker *m, uint64_t seed)
     return model;
 }
 
-/* A text keeps weights that were drawn with a seed: a reader knows nothing of that. */
+/* A text stores weights that were drawn with a seed: a reader does not know the seed. */
 static void saved(takt_ctx *ctx, const takt_model *model)
 {
     const char *folder = getenv("TAKT_TEST_TMP");

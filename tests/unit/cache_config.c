@@ -177,7 +177,7 @@ static void tiles_are_read(void)
     EXPECT_EQ(o.cache.rows, 96);
 }
 
-/* Two settings are two plans; the same one is found again. */
+/* Two settings make two plans; the same setting finds the existing one. */
 static void the_cache_of_plans_tells_them_apart(void)
 {
     const takt_plan_options one = {.threads = 1}, other = {.threads = 1, .cache = {.rows = 24}};

@@ -1,4 +1,5 @@
-/* ceilings.c - the machine's ceilings: measured, kept, and refused when they are another's. */
+/* ceilings.c - the machine's ceilings: measured, stored, and refused if they are from another
+ * machine. */
 #include "measure/ceilings.h"
 
 #include <math.h>
@@ -94,8 +95,8 @@ static void foreign_files(void)
     }
 }
 
-/* Every instruction set that runs here, of every type; kept and read again; and what a file of
- * another build lacks is measured again. */
+/* Every available instruction set and type; stored and read again; and entries that a file of
+ * another build lacks are measured. */
 static void peaks(void)
 {
     static takt_system_rates first, second;

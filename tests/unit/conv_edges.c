@@ -14,7 +14,7 @@
             100, true                                                                              \
     }
 
-/* An upper limit at every place where an ending can have one. */
+/* An upper limit at every position where an epilogue can have one. */
 static void limits(void)
 {
     static const conv_case cases[] = {
@@ -48,7 +48,7 @@ static void underflow(void)
     CONV_CASES(cases);
 }
 
-/* Whether passes have changed the layout makes no difference, either. */
+/* It also makes no difference whether passes have changed the layout. */
 static void underflow_of_layouts(void)
 {
     static const char *const texts[] = {

@@ -1,4 +1,4 @@
-/* conv_groups.c - convolutions of groups with few channels, and with taps that lie apart, have the
+/* conv_groups.c - convolutions with few channels per group, and with non-adjacent taps, have the
  * bits of the reference. */
 #include "test.h"
 
@@ -37,7 +37,7 @@ static void few_channels(void)
     CONV_CASES(cases);
 }
 
-/* Taps that lie apart, gathered one by one: inside x, and partly or all outside. */
+/* Non-adjacent taps, gathered one by one: inside x, and partly or all outside. */
 static void holes(void)
 {
     static const conv_case cases[] = {

@@ -31,7 +31,7 @@ typedef struct pair_case {
     size_t pairs[2]; /* with one and two threads */
 } pair_case;
 
-/* Every setting against steps by themselves: for three threads nothing is joined. */
+/* Every setting against separate steps: with three threads nothing is joined. */
 static void check_bits(takt_ctx *ctx, const takt_model *model, const char *text)
 {
     static conv_result apart, together;

@@ -85,7 +85,7 @@ static void winograd_is_a_choice(void)
     takt_ctx_destroy(ctx);
 }
 
-/* The example as it lies in the repository: the layout pass changes no bit. */
+/* The example of the repository: the layout pass changes no bit. */
 static void example(void)
 {
     static conv_result with, without;

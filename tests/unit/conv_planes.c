@@ -61,7 +61,7 @@ static void joined(void)
 static void apart(void)
 {
     static const planes_case cases[] = {
-        /* one channel lies the same way in both layouts */
+        /* one channel has the same order in both layouts */
         {"model m(x: f32[1, 1, 32, 32]) { return conv(x, 8, 3) |> global_avg_pool() }",
          "conv reduce map"},
         /* another convolution reads the transpose too */
@@ -83,7 +83,7 @@ static void apart(void)
         check(&cases[i]);
 }
 
-/* A file may ask for any dilation: what is copied stays small. */
+/* A file may have any dilation: the copied part stays small. */
 static void scratch_is_bounded(void)
 {
     static const char text[] = "model m(x: f32[1, 2, 9, 30]) { return conv(x, 4, [3, 1], "

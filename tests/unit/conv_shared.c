@@ -1,5 +1,5 @@
 /* conv_shared.c - gradients by weights whose threads share samples or chunks of tiles, and weights
- * that threads transform together: as many threads as there are, the bits of one. */
+ * that threads transform together: any number of threads, with the bits of one. */
 #include "test.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static const char *const models[] = {
     "  return op.winograd_conv_dx(d, w, pad=[1, 1, 1, 1], shape=[2, 6, 7, 130], layout=nhwc) }",
 };
 
-/* A limit that leaves little for scratch takes another way to the same bits. */
+/* A limit that leaves little scratch leads to another algorithm with the same bits. */
 static void check(takt_ctx *ctx, const takt_model *model, const char *text)
 {
     static conv_result one, got;

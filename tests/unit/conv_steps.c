@@ -154,7 +154,7 @@ static void gradients(void)
 static void near_gradients(void)
 {
     static const conv_case cases[] = {
-        /* few outputs: x is read in place, as it is or with padding */
+        /* few outputs: x is read in place, with or without padding */
         DW("f32", "[3, 28, 28, 1]", "[3, 24, 24, 6]", "layout=nhwc, shape=[6, 5, 5, 1]", 1728),
         DW("f32", "[4, 12, 12, 6]", "[4, 8, 8, 16]", "layout=nhwc, shape=[16, 5, 5, 6]", 256),
         DW("f32", "[2, 17, 15, 3]", "[2, 9, 8, 7]",
@@ -191,8 +191,8 @@ static void special_gradients(void)
         DW("f32", "[2, 20, 21, 65]", "[2, 20, 21, 16]", "layout=nhwc, shape=[16, 1, 1, 65]", 840),
         DX("f32", "[2, 9, 7, 20]", "[20, 5, 5, 6]",
            "pad=[2, 2, 2, 2], layout=nhwc, shape=[2, 9, 7, 6]", 500),
-        /* phases that are one product: rows of dy as they are, rows that only some write, more taps
-         * of one phase than of another, holes, groups, few channels */
+        /* phases that are one product: rows of dy in place, rows that only some phases write,
+           phases with more taps than others, holes, groups, few channels */
         DX("f32", "[2, 9, 7, 20]", "[20, 2, 2, 5]",
            "stride=[2, 2], layout=nhwc, shape=[2, 18, 14, 5]", 20),
         DX("f32", "[2, 20, 9, 7]", "[20, 5, 4, 4]",
@@ -233,8 +233,8 @@ static void special_gradients(void)
     CONV_CASES(cases);
 }
 
-/* What a convolution absorbs, weights known at plan time, and chains that the layout pass keeps
- * with channels last. */
+/* Operations that a convolution absorbs, weights known at plan time, and chains that the layout
+ * pass keeps with channels last. */
 static void chains(void)
 {
     static const conv_case cases[] = {
@@ -258,7 +258,7 @@ static void chains(void)
          400, true},
         {"model m(x: f32[2, 8, 8, 3]) { return conv(x, 12, 3, groups=3, layout=nhwc, act=relu) }",
          300, true},
-        /* frames: patches are read where they lie, and overlap, touch or leave gaps */
+        /* frames: patches are read in place, and overlap, touch or leave gaps */
         {"model m(x: f32[1, 1, 4000]) { return conv(x, 65, 300, stride=100, pad=valid) }", 600,
          true},
         {"model m(x: f32[1, 700, 5]) { return conv(x, 40, 61, stride=7, pad=valid, layout=nhwc, "
@@ -306,7 +306,7 @@ static void few_channels(void)
     CONV_CASES(cases);
 }
 
-/* Few channels of outputs, whose inputs are read where they lie. */
+/* Few output channels, with inputs read in place. */
 static void near_inputs(void)
 {
     static const conv_case cases[] = {

@@ -32,8 +32,8 @@ static void tasks_of(void)
     }
 }
 
-/* Whatever the machine: by its own figures others are called only where that is shorter by as much
- * as it wants, never for nothing, and longer work never has fewer tasks. */
+/* On any machine: by its own figures, more threads are used only where they save enough time, and
+ * longer work never has fewer tasks. */
 static void never_longer(void)
 {
     enum { SETS = 5 };
@@ -90,8 +90,8 @@ static void count_tasks(takt_ctx *ctx, const char *text, int threads, size_t *ta
     takt_model_destroy(model);
 }
 
-/* One product of half a microsecond, one of some, a long one: by one thread, some, all. And a short
- * step is shared if the one before it was: what it reads lies in several caches. */
+/* Products of half a microsecond, of a few, and a long one: with one thread, some, all. And a short
+ * step is divided if the previous one was: its inputs are in several caches. */
 static void steps(void)
 {
     static const char products[] =

@@ -109,7 +109,7 @@ static void shared_work(void)
         EXPECT(r.tasks == 3, "%zu tasks", r.tasks);
 }
 
-/* What the layers of the language make. */
+/* The cells that the layers of the language produce. */
 static void layers(void)
 {
     static const char *const calls[] = {"lstm(5)",
@@ -208,8 +208,8 @@ static void deadline(void)
             EXPECT_OK(own, takt_plan_create(model, &options, &plan)) &&
             EXPECT_OK(own, takt_session_create(plan, NULL, &s))) {
             EXPECT(takt_session_input(s, 0)->data != NULL);
-            /* Most looks are between the iterations of the gru: half of all is in the middle of
-             * them. */
+            /* Most polls are between the iterations of the gru: half of all polls is in the middle
+             * of it. */
             const uint64_t before = ticks;
             EXPECT_OK(NULL, takt_session_run_deadline(s, UINT64_MAX / 2));
             const uint64_t looks = ticks - before;

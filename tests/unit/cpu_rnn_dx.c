@@ -1,4 +1,5 @@
-/* cpu_rnn_dx.c - gradients of recurrent cells as one step: seen, and near those of the interpreter.
+/* cpu_rnn_dx.c - gradients of recurrent cells as one step: recognised, and close to the
+ * interpreter's.
  */
 #include "api/session/session.h"
 #include "plan/plan.h"
@@ -15,7 +16,7 @@ enum { MOST = 40000 };
 
 static takt_ctx *ctx;
 
-/* All outputs one after another. */
+/* All outputs, concatenated. */
 typedef struct results {
     float at[MOST];
     size_t count, steps; /* how many steps are gradients of cells */

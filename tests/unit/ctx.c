@@ -60,7 +60,7 @@ static void limit_edge(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What one context has serves another. */
+/* One context reuses what another has. */
 static void own_files(void)
 {
     takt_ctx *under, *over;

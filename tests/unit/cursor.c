@@ -96,7 +96,7 @@ static void sizes(void)
     EXPECT_EQ(takt_round_up(64, 64), 64);
     EXPECT_EQ(takt_round_up(0, 16), 0);
     EXPECT_EQ(takt_round_up(SIZE_MAX, 64), SIZE_MAX - 63);
-    EXPECT_EQ(/* never a small one */
+    EXPECT_EQ(/* never a small value */
               takt_round_up(SIZE_MAX - 62, 64), SIZE_MAX - 63);
     EXPECT(!takt_size_align(SIZE_MAX - 5, 64, &r) && r == 0);
     EXPECT(takt_i64_add(-5, 3, &i) && i == -2 && !takt_i64_add(INT64_MAX, 1, &i));

@@ -1,10 +1,11 @@
-/* cut_work.c - products are cut for threads by rows or by columns, as their weights lie. */
+/* cut_work.c - products are divided among threads by rows or by columns, depending on their
+ * weights. */
 #include "test.h"
 
 #include "backend/cpu/cut.h"
 
-/* 512^3 in panels of 16 columns for sixteen threads: each has several tasks of its own columns, and
- * one after another. */
+/* 512^3 in panels of 16 columns for sixteen threads: each has several consecutive tasks of its own
+ * columns. */
 static void finer(void)
 {
     const takt_cut_work work = {512, 32, 14, 2};
@@ -53,7 +54,7 @@ int main(void)
     finer();
     products();
     /* 32 rows by 11 panels for two threads: 6 and 5 panels are not even shares, but each reads half
-     * of the weights. That counts where they come from far away. */
+     * of the weights. That matters if they come from memory. */
     const takt_cut_work work = {32, 11, 8, 2};
     const takt_cut far = takt_cpu_cut(&work, 2), near = takt_cpu_cut_of(&work, 2, 400e3),
                    large = takt_cpu_cut_of(&work, 2, 4e6);
@@ -82,7 +83,7 @@ int main(void)
     EXPECT(points.rows == usual.rows && points.columns == usual.columns, "%zu x %zu", points.rows,
            points.columns);
     EXPECT(usual.rows == 1 && usual.columns == 2, "%zu x %zu", usual.rows, usual.columns);
-    /* Seven lines for sixteen threads: a line may be a task of its own. */
+    /* Seven lines for sixteen threads: each line may be a task. */
     const takt_cut few = takt_cpu_cut_lines(&(takt_cut_work){7, 2, 1, 1}, 16, 7);
     EXPECT(few.rows == 7 && few.columns == 2, "%zu x %zu", few.rows, few.columns);
     return test_done();

@@ -69,7 +69,7 @@ static void fill(takt_session *s, uint64_t seed)
 
 /* ---- parts ---- */
 
-/* Inputs of a part come from the outputs of the one before, or from the whole's inputs. */
+/* Inputs of a part come from the outputs of the previous one, or from the whole's inputs. */
 static void feed(takt_session *part, takt_session *before, takt_session *whole)
 {
     for (size_t i = 0; i < takt_session_input_count(part); i++) {
@@ -95,7 +95,7 @@ static void same_outputs(const char *what, takt_session *got, takt_session *want
     }
 }
 
-/* Cuts at `cuts` ("a", or "a,b"), one after the other, and runs the parts in order. */
+/* Cuts at `cuts` ("a", or "a,b") in sequence, and runs the parts in order. */
 static void cut(const char *source, const char *sizes, const char *const *cuts, size_t count)
 {
     takt_model *m = load(source);
@@ -266,7 +266,7 @@ static void many_equal_each(void)
     one_and_many("examples/kv.takt", "rows=2");
 }
 
-/* ---- outputs that nobody asked for ---- */
+/* ---- outputs that were not requested ---- */
 
 static size_t steps(const takt_model *m, const char *outputs)
 {

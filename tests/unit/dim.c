@@ -154,7 +154,7 @@ static void unification(void)
     end();
 }
 
-/* What some sizes keep and others do not is noted once, and binds nothing. */
+/* A condition that only some sizes meet is recorded once, and binds nothing. */
 static void assumptions(void)
 {
     begin();
@@ -264,7 +264,7 @@ static void limits(void)
         if (status != TAKT_OK)
             break;
         deep = d;
-        status = TAKT_ERR_SHAPE; /* go on until it is refused */
+        status = TAKT_ERR_SHAPE; /* continue until it is refused */
     }
     if (EXPECT_STATUS(NULL, status, TAKT_ERR_SHAPE))
         EXPECT(strstr(takt_last_error(ctx), "characters") != NULL);

@@ -1,5 +1,5 @@
-/* dlpack.c - tensors from and to other libraries: both forms, every type, what is refused, who
- * frees what; and where the fields of views and of DLPack's structures lie. */
+/* dlpack.c - tensors from and to other libraries: both forms, every type, refusals, ownership; and
+ * the offsets of the fields of views and of DLPack's structures. */
 #include "test.h"
 
 #include <stddef.h>
@@ -140,7 +140,7 @@ static void round_trips(void)
     EXPECT(r.is_good && r.runs > 0, "%s", r.message);
 }
 
-/* Strides come as they are, or as zeros where the producer gives none. */
+/* Strides are passed on, or zeros if the producer gives none. */
 static void strides(void)
 {
     takt_ctx *ctx;
@@ -164,7 +164,7 @@ static void strides(void)
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
     EXPECT_EQ(v.strides[0], 16);
     EXPECT_EQ(v.strides[1], 2);
-    steps[0] = 0; /* rows that are the same one: a view tells that */
+    steps[0] = 0; /* all rows are the same memory: a view keeps that */
     EXPECT_OK(ctx, takt_view_from_dlpack(ctx, &d, &v, NULL));
     takt_ctx_destroy(ctx);
 }

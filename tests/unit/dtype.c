@@ -93,7 +93,7 @@ static void conversion(void)
     EXPECT_EQ(takt_dtype_to_double(TAKT_I64, -1), -1);
 }
 
-/* Neighbours must not touch each other, and every value must come back. */
+/* Writing an element must not change its neighbours, and every value must be read back. */
 static void packed(void)
 {
     for (int d = 0; d < TAKT_DTYPE_COUNT; d++) {

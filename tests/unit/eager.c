@@ -1,4 +1,5 @@
-/* eager.c - operations run at once: right, in place, and without memory from the second call on. */
+/* eager.c - operations run at once: correct, in place, and without allocations from the second call
+ * on. */
 #include "test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* example_short.c - examples/c/run_model.c on models whose inputs do not fit into memory: it says
- * so and ends. And every function of takt/array.h without a view, a path, or whatever else it
- * needs. */
+/* example_short.c - examples/c/run_model.c on models whose inputs do not fit into memory: it
+ * reports that and exits. And every function of takt/array.h without a view, a path, or other
+ * required arguments. */
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-/* fake_quantize.c - rounding to a grid and its gradient, as PyTorch has them. */
+/* fake_quantize.c - rounding to a grid and its gradient, as in PyTorch. */
 #include <math.h>
 #include <string.h>
 

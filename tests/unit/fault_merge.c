@@ -23,15 +23,15 @@ typedef struct schedule {
     pthread_mutex_t mutex;
     pthread_cond_t turned;
     unsigned bits, used;
-    int running; /* the thread that may go on */
+    int running; /* the thread that may continue */
     bool is_done[2];
 } schedule;
 
 static schedule plan = {.mutex = PTHREAD_MUTEX_INITIALIZER, .turned = PTHREAD_COND_INITIALIZER};
 static _Thread_local int self;
 
-/* Who goes on after a point of `self`: as the bits say, then in turns, so that a thread that waits
- * for the other does not wait forever. */
+/* The thread that continues after a point of `self`: by the bits, then alternating, so that a
+ * thread that waits for the other does not wait forever. */
 static int next(void)
 {
     const int other = !self;
@@ -81,7 +81,7 @@ static void try_schedule(unsigned bits, uint64_t first, uint64_t second)
 {
     takt_fault_slot slot;
     takt_fault_reset(&slot);
-    /* A value says whose it is. */
+    /* A value shows which thread wrote it. */
     task tasks[2] = {{0, &slot, {.index = first, .value = (int64_t)first * 10}},
                      {1, &slot, {.index = second, .value = (int64_t)second * 10}}};
     pthread_t threads[2];

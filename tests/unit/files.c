@@ -319,7 +319,7 @@ static void survives_faults(void)
     EXPECT(entries("outside") == before, "no temporary file is left");
 }
 
-/* A disk that takes only the first part, as the kernel really does it. */
+/* A disk that accepts only the first part, as the kernel reports it. */
 static void short_disk(void)
 {
     static char bytes[100000];

@@ -1,4 +1,4 @@
-/* files_commit.c - a file that takes another's place: its permissions, and where links are refused.
+/* files_commit.c - replacing a file: its permissions, and systems that forbid links.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -71,7 +71,7 @@ static bool refuse_links(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* What was written is not lost where a policy of the system forbids such links. */
+/* Data is not lost if a policy of the system forbids such links. */
 static void commits_without_links(void)
 {
     enum { DONE, FAILED, NO_FILTER, BYTES = 10000 };

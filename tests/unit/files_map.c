@@ -44,7 +44,7 @@ static takt_model *load(const char *path, bool map)
     return m;
 }
 
-/* Inputs are random floats; integers are 0, which every vocabulary has. */
+/* Inputs are random floats; integers are 0, a valid index of every vocabulary. */
 static void digest_of(const takt_model *m, char digest[TAKT_DIGEST_TEXT])
 {
     takt_plan *plan = NULL;

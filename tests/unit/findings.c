@@ -1,4 +1,4 @@
-/* findings.c - what a profile blames: every cause is provoked, and found with its figure. */
+/* findings.c - the causes in a profile: each is provoked, and found with its figure. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <sched.h>
@@ -223,7 +223,7 @@ static void loading(void)
     takt_view_free(ctx, &x);
 }
 
-/* Others compute on every processor: they are named first, and no batch size is blamed for it. */
+/* Other processes use every processor: they are named first, and no batch size is blamed. */
 static void busy_machine(void)
 {
     enum { SPINNERS = 8 };
@@ -238,7 +238,7 @@ static void busy_machine(void)
         child[i] = fork();
         while (child[i] == 0 && getppid() == parent)
             continue;
-        if (child[i] == 0) /* nothing is left that would stop it */
+        if (child[i] == 0) /* nothing remains that would stop it */
             _exit(1);
     }
     duration_ns = 300000000;
@@ -255,7 +255,7 @@ static void busy_machine(void)
     if (unknown == NULL) {
         EXPECT_TEXT(takt_json_get(first, "cause")->text, "machine");
         EXPECT_IS(number_of(first, "largest_gain"), >, 0.05);
-    } else { /* where the system does not tell */
+    } else { /* if the system does not report it */
         EXPECT(strstr(takt_json_get(unknown, "figure")->text, "unavailable") != NULL);
     }
     for (const takt_json *row = first; unknown == NULL && row != NULL; row = takt_json_next(row))

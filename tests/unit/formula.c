@@ -56,7 +56,7 @@ int main(void)
         for (int64_t i = 0; i < COUNT; i++) /* sums of values in whole lines */
             v[i] = rounded(12 * (low + i) * (low + i)) + rounded(8 * (low + i)) + 64;
         check(v, low, 1, 1);
-        for (int64_t i = 0; i < COUNT; i++) /* halves: another polynomial for odd sizes */
+        for (int64_t i = 0; i < COUNT; i++) /* halves: a different polynomial for odd sizes */
             v[i] = 256 * ((low + i + 1) / 2) * ((low + i + 1) / 2);
         check(v, low, 1, 1);
         for (int64_t i = 0; i < COUNT; i++) /* another step has the most from 100 on */

@@ -1,4 +1,4 @@
-/* fuse_views.c - a step never reads a view of what it is itself still computing. */
+/* fuse_views.c - a step never reads a view of a value that it is still computing. */
 #include "util/run_once.h"
 
 static takt_ctx *ctx;

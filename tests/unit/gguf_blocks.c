@@ -49,8 +49,8 @@ static size_t encode(const takt_gguf_type *type, bool is_weighted, uint8_t *to)
     return ROWS * row;
 }
 
-/* FNV of what quantize_q2_K and the others of llama.cpp's ggml-quants.c write, compiled without
- * fused multiplication. */
+/* FNV hashes of the output of quantize_q2_K and the others of llama.cpp's ggml-quants.c, compiled
+ * without fused multiplication. */
 static void ggml_bytes(void)
 {
     static const struct {
@@ -88,7 +88,7 @@ static void ggml_bytes(void)
     }
 }
 
-/* No worse than what llama.cpp has written; skipped where the shared data is absent. */
+/* No worse than llama.cpp's output; skipped without the shared data. */
 static void stored_bytes(const char *name, const char *file)
 {
     const char *folder = getenv("TAKT_DATA");
@@ -207,7 +207,7 @@ static void lies(void)
     const float nan = NAN;
     if (!EXPECT(size > 64 && size < sizeof bytes, "%zu bytes", size))
         return;
-    for (size_t cut = 0; cut < size; cut += 1 + size / 23) { /* as far as it was written */
+    for (size_t cut = 0; cut < size; cut += 1 + size / 23) { /* up to what was written */
         file = fopen(matrix, "wb");
         EXPECT(file != NULL && fwrite(bytes, 1, cut, file) == cut && fclose(file) == 0, "write");
         EXPECT(takt_text_quantize(ctx, tiny, made, &q) != TAKT_OK, "%zu bytes are enough", cut);

@@ -1,4 +1,4 @@
-/* gguf_write.c - GGUF files that Takt writes: blocks with ggml's bits, and what fails on the way.
+/* gguf_write.c - GGUF files written by Takt: blocks with ggml's bits, and failures while writing.
  */
 #include "io/gguf/gguf_write.h"
 

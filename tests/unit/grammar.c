@@ -1,4 +1,4 @@
-/* grammar.c - grammars and schemas: what they take and refuse, mistakes, limits, masks, memory. */
+/* grammar.c - grammars and schemas: accepted and refused texts, mistakes, limits, masks, memory. */
 #include <stdlib.h>
 #include <string.h>
 

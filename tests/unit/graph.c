@@ -251,7 +251,7 @@ static void many_slots(void)
     for (int i = 0; i < COUNT; i++) {
         snprintf(name, sizeof name, "s%d", i);
         const takt_id s = takt_graph_slot(g, name, &vector, &zero, i % 2 == 0);
-        takt_graph_input(g, name, &vector); /* another kind may have the same name */
+        takt_graph_input(g, name, &vector); /* an output may have the same name */
         takt_graph_output(g, name, s);
         takt_graph_set_next(g, name, s);
     }

@@ -132,7 +132,7 @@ static void all_graphs(void)
     takt_ctx_destroy(ctx);
 }
 
-/* The same seed, the same graph; another one, another. */
+/* The same seed gives the same graph; another seed, another graph. */
 static void deterministic(void)
 {
     static takt_gen a, b, c;

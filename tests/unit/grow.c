@@ -1,5 +1,5 @@
 /* grow.c - caches that exporters write as an input and an output become state: rows are appended in
- * place, and results are those of a model that is given all rows. */
+ * place, and results equal those of a model that gets all rows. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -9,7 +9,7 @@
 #include "test.h"
 #include "util/inject.h"
 
-/* Sums over all rows, weighted by a mask whose size tells how many there are. */
+/* Sums over all rows, weighted by a mask whose size is their number. */
 static const char masked[] =
     "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3], mask: f32[b, p + s]) {\n"
     "  new = transpose(x, perm=[0, 2, 1, 3])\n"
@@ -24,7 +24,7 @@ static const char counted[] = "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]
                               "  return y = reduce_sum(all, axes=[2]), present = all\n"
                               "}\n";
 
-/* Rows are joined in another axis order than that of the cache, which is also read as it comes. */
+/* Rows are appended in a different axis order than the cache's, which is also read directly. */
 static const char turned[] =
     "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]) {\n"
     "  old = transpose(transpose(past, perm=[2, 0, 1, 3]), perm=[1, 2, 3, 0])\n"
@@ -33,7 +33,7 @@ static const char turned[] =
     "  return y = y, present = cast(transpose(all, perm=[0, 1, 3, 2]), dtype=f32)\n"
     "}\n";
 
-/* Branches that became part of the graph: one of them has all samples, the other none. */
+/* Branches that became part of the graph: one has all samples, the other none. */
 static const char merged[] =
     "model m(x: f32[b, s, 2], past: f32[b, p, 2], c: bool[1]) {\n"
     "  taken = reshape(c, shape=[])\n"
@@ -184,7 +184,7 @@ static void in_a_branch(void)
     takt_model_destroy(m);
 }
 
-/* Outputs that have no inputs of their own, behind one that has. */
+/* Outputs without inputs of their own, after one that has some. */
 static void leaves(void)
 {
     takt_model *grown = NULL, *m = load("model m(x: f32[n, 2], past: f32[p, 2]) {\n"

@@ -1,5 +1,5 @@
-/* grow_threads.c - sessions of one plan grow their caches at once, each in a thread of its own: the
- * first sizes that they are given make every one of them a plan of its own out of what they share.
+/* grow_threads.c - sessions of one plan grow their caches concurrently, one thread each: with the
+ * first sizes every session makes its own plan from the shared one.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* hf.c - folders of Hugging Face: what is wrong with them is said, and nothing is left behind. */
+/* hf.c - Hugging Face folders: defects are reported, and nothing leaks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,8 @@ static void begin(void)
     read_seed("tests/corpus/folder/experts.bin", &experts);
 }
 
-/* All of `from` in a text becomes `to`, which is as long if the text has lengths in it. */
+/* Replaces all occurrences of `from` in a text by `to`, of the same length if the text contains
+ * lengths. */
 static void replace(char *bytes, size_t *length, const char *from, const char *to)
 {
     const size_t n = strlen(from), k = strlen(to);
@@ -264,7 +265,7 @@ static void unread(void)
     }
 }
 
-/* The same expert in three files: as many as there must be, and yet not all. */
+/* The same expert in three files: the right number, and yet one is missing. */
 static void repeated(void)
 {
     static const char head[] =

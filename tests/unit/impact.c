@@ -1,4 +1,4 @@
-/* impact.c - what each optimisation is worth: every switch is tried, and memory is reported before
+/* impact.c - the gain of each optimisation: every switch is tried, and memory is reported before
  * and after. */
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "test.h"
 
-/* Steps that cannot be one: each softmax could be written over the one before. */
+/* Steps that cannot be fused: each softmax could overwrite the previous one. */
 static const char chain[] = "model chain(x: f32[n, 64]) -> f32[n, 64] {\n"
                             "  return softmax(softmax(softmax(softmax(x))))\n}\n";
 static const char wide[] = "model wide(x: f32[64, 256]) -> f32[64, 64] seed=1 {\n"
@@ -39,7 +39,7 @@ static uint64_t arena_of(const takt_model *model, const takt_plan_options *optio
     return info.arena;
 }
 
-/* Without results over inputs two values live at a step; with them, one. */
+/* Without in-place results two values are alive at a step; with them, one. */
 static void in_place(void)
 {
     takt_model *model = load(chain);

@@ -1,4 +1,4 @@
-/* inject.c - the injector itself: it must see what it claims to see. */
+/* inject.c - the injector itself: it must inject what it claims. */
 #include "util/inject.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@ typedef struct text {
     const char *what, *model;
     size_t count;
     uint8_t zero;
-    bool is_negative; /* the scale is, or may be: the relu stays what it is */
+    bool is_negative; /* the scale is, or may be: the relu remains a relu */
 } text;
 
 #define MODEL(x, w, call, quantize)                                                                \

@@ -213,7 +213,8 @@ static void frees(void)
     end();
 }
 
-/* Everything at once, for memory that fails: names, a lowering, state, gradients, a run. */
+/* Everything in one scenario for failing allocations: names, a lowering, state, gradients, a
+ * run. */
 static takt_status build_and_run(takt_ctx *c, takt_graph *graph)
 {
     takt_dim n;

@@ -17,7 +17,7 @@ static void begin(void)
     takt_arena_init(&arena, ctx);
 }
 
-/* From a block of exactly the text's size, so that a sanitizer sees any reading behind it. */
+/* From a block of exactly the text's size, so that a sanitizer detects reads beyond it. */
 static takt_status parse_bytes(const char *text, size_t length, const takt_json **root)
 {
     char *copy = malloc(length != 0 ? length : 1);
@@ -365,7 +365,7 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What a key costs does not depend on how many there are: looks at slots and keys are counted. */
+/* The cost of a key does not depend on their number: accesses to slots and keys are counted. */
 static void keys_are_linear(void)
 {
     enum { MOST = 1 << 17 };

@@ -51,7 +51,7 @@ static void caps(void)
     EXPECT(!takt_isa_cap(arm, "", &result));
 }
 
-/* In every family, whatever runs here, one row is chosen and the others say why not. */
+/* In every family, on any machine, one row is chosen and the others state why not. */
 static void choice_has_reasons(void)
 {
     enum { MOST = 64 };
@@ -81,7 +81,7 @@ static void scalar_cap_gives_scalar(void)
     EXPECT(takt_kernel_find("map_f32", takt_isa_detect(), one, 1, &count) != NULL && count == 1);
 }
 
-/* Two kernels of one family never share a name: it is what users and bug reports go by. */
+/* Two kernels of one family never share a name: users and bug reports refer to it. */
 static void kernel_names_are_unique(void)
 {
     for (size_t u = 0; u < takt_kernel_unit_count; u++)

@@ -1,5 +1,5 @@
 /* kv_blocks.c - blocks of a pool of caches: random texts begin, share, copy, end and are dropped;
- * the counts are those of a simple model, and no block has two owners that do not know it. */
+ * the counts match a simple model, and no block has two owners by mistake. */
 #include "api/text/kv_blocks.h"
 
 #include <string.h>

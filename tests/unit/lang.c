@@ -14,7 +14,7 @@
 
 static takt_ctx *ctx;
 
-/* Prints the graph of a text, or what is wrong with it. */
+/* Prints the graph of a text, or its errors. */
 static void print(const char *text, size_t length, takt_text *out)
 {
     takt_graph *graph = NULL;
@@ -30,7 +30,7 @@ static void print(const char *text, size_t length, takt_text *out)
     takt_diagnostics_deinit(&list);
 }
 
-/* What is printed reads back as the same graph. */
+/* The printed text reads back as the same graph. */
 static void print_twice(const char *text, size_t length, takt_text *out)
 {
     takt_text again;

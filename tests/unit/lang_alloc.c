@@ -12,7 +12,7 @@ typedef struct job {
     const char *printed; /* its graph */
 } job;
 
-/* What is read although a request was refused is what was meant. */
+/* If a text is read although a request failed, it is read correctly. */
 static void expect_same(takt_ctx *ctx, const takt_graph *graph, const job *j)
 {
     takt_text text;

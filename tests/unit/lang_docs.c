@@ -33,7 +33,7 @@ static void build(const char *name, const char *text, size_t length)
     takt_diagnostics_deinit(&list);
 }
 
-/* "# name.takt" in the first line is the file that the example is. */
+/* "# name.takt" in the first line is the file name of the example. */
 static void file_name(const char *text, size_t count, char *path, size_t size)
 {
     const char *tmp = getenv("TAKT_TEST_TMP");

@@ -1,4 +1,4 @@
-/* lang_errors.c - typical mistakes and exactly what is said about them.
+/* lang_errors.c - typical mistakes and their exact messages.
  *
  * tests/unit/lang_errors.txt has the cases: a line "=== title", a text, a line "---", and the
  * complaints as they are printed. With --bless the complaints are rewritten.

@@ -1,5 +1,5 @@
-/* lang_growth.c - a few bytes of text that ask for gigabytes: lists in a `repeat`. What a text
- * takes is bounded by a constant and its own size. Statements that are repeated take nothing. */
+/* lang_growth.c - a few bytes of text that request gigabytes: lists in a `repeat`. The memory of a
+ * text is bounded by a constant plus a multiple of its size. Repeated statements take none. */
 #include <string.h>
 
 #include "lang/parse.h"

@@ -1,5 +1,5 @@
-/* lang_import.c - texts that import others: whose layers come, which paths are refused, circles,
- * limits, and tables from files. The files are a list in memory. */
+/* lang_import.c - texts that import others: visible layers, refused paths, cycles, limits, and
+ * tables from files. The files are a list in memory. */
 #include "lang/parse.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static takt_status tensor(void *user, const char *path, const char *name, takt_t
 
 static const takt_parse_files files = {.text = text, .tensor = tensor};
 
-/* What the main text (the first entry) is printed as, or what is wrong with it. */
+/* The printed form of the main text (the first entry), or its errors. */
 static void read_main(takt_text *out)
 {
     takt_diagnostics list;
@@ -129,7 +129,7 @@ static void circles(void)
         {"m.takt", "import \"a.takt\"\nimport \"b.takt\"\n" MODEL},
         {"a.takt", "import \"b.takt\"\nlayer twice(x) { return x + x }\n"},
         {"b.takt", "import \"c/c.takt\"\n"},
-        {"c/c.takt", "import \"b.takt\"\n"}, /* another b.takt: no circle */
+        {"c/c.takt", "import \"b.takt\"\n"}, /* another b.takt: not a cycle */
         {"c/b.takt", "import \"c.takt\"\n"},
         {NULL, NULL}};
     expect(three, "c/b.takt:1:8: error 2207: c/c.takt imports c/b.takt imports c/c.takt\n"
@@ -225,7 +225,7 @@ static void limits(void)
     EXPECT(strstr(takt_last_error(ctx), "m.takt:256:8: a model consists of at most 256 files") !=
                NULL,
            "%s", takt_last_error(ctx));
-    reads = 0; /* more than errors are listed: what is not said is not done either */
+    reads = 0; /* beyond the limit of errors, nothing more is evaluated */
     EXPECT_STATUS(ctx, row(300), TAKT_ERR_NOT_FOUND);
     EXPECT(reads == 255, "%zu files were read", reads);
 }

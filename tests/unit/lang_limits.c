@@ -1,4 +1,4 @@
-/* lang_limits.c - texts that nest, repeat or go on beyond all measure: one sentence, no crash. */
+/* lang_limits.c - texts that nest, repeat or continue excessively: one message, no crash. */
 #include "lang/parse.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 static takt_ctx *ctx;
 
-/* head, then `piece` count times, then tail; the caller frees it. */
+/* head, then `piece` repeated, then tail; the caller frees it. */
 static char *build(const char *head, const char *piece, size_t count, const char *tail)
 {
     const size_t h = strlen(head), p = strlen(piece), t = strlen(tail);

@@ -1,6 +1,6 @@
 /* lang_sites.c - every allocation of src/lang fails, over every documented construct: the examples
  * of docs/language.md and docs/logic.md, and the texts of lang.txt, lang_layers.txt and
- * lang_errors.txt. Prints how many sites that were of those that there are. */
+ * lang_errors.txt. Prints how many of all sites that covers. */
 #include <dirent.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static takt_status file_tensor(void *user, const char *path, const char *name, t
     return TAKT_OK;
 }
 
-/* ---- what the text of an architecture asks for ---- */
+/* ---- requests of an architecture text ---- */
 
 static takt_status given_setting(void *user, const char *key, takt_given_value *value)
 {
@@ -66,11 +66,11 @@ static takt_id given_product(void *user, takt_graph *g, const char *name, takt_i
 }
 
 static const takt_parse_given given = {.setting = given_setting, .project = given_product};
-static bool has_file; /* the text is read with the above behind it */
+static bool has_file; /* the text is read with the above after it */
 
 /* ---- one run ---- */
 
-/* What is read although a request was refused is what was meant. */
+/* If a text is read although a request failed, it is read correctly. */
 static void expect_same(const takt_graph *graph, job *j)
 {
     takt_text text;
@@ -134,7 +134,8 @@ static takt_status once(job *j, uint64_t k, bool ever)
     return status;
 }
 
-/* Each site of this text in its first CONTEXTS calls and its last: alone, and with all after it. */
+/* Fails each site of this text in its first CONTEXTS calls and its last: alone, and with all later
+ * ones. */
 static void sweep_kind(const char *text, size_t length, bool is_sample)
 {
     static const takt_site *order[1 << 16];

@@ -1,5 +1,5 @@
-/* lengths.c - sizes that values decide: found in the middle of a run, results as large as they say,
- * bounds kept, and memory that stays what it was. */
+/* lengths.c - sizes found at run time: in the middle of a run, with results of these sizes, within
+ * their bounds, and without additional memory. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -9,7 +9,7 @@
 #include "test.h"
 #include "util/inject.h"
 
-/* Rows of x whose first element is positive, twice; their sum; how many there were; runs so far. */
+/* Rows of x whose first element is positive, doubled; their sum; their number; runs so far. */
 static const char text[] = "model m(x: f32[n, 3], w: f32[3, 5]) seed=3 {\n"
                            "  first = slice(x, start=[0], stop=[1], axes=[1])\n"
                            "  good = reshape(first > 0.0, shape=[n])\n"
@@ -130,7 +130,7 @@ static void found(const char *backend, int threads)
     takt_model_destroy(m);
 }
 
-/* Outputs of the caller's have room for the bound; inputs of the session's own stay what they are.
+/* The caller's output buffers have room for the bound; the session's own inputs are unchanged.
  */
 static void other_memory(void)
 {
@@ -205,7 +205,7 @@ static const char open_text[] =
     "  return y = broadcast(reshape(x, shape=[1, 4]), shape=[many, 4])\n"
     "}\n";
 
-/* Nothing bounds it but what the caller says. */
+/* Only the caller's value bounds it. */
 static void needs_bound(void)
 {
     takt_model *m = load(ctx, open_text);
@@ -234,7 +234,7 @@ static const char same_text[] = "model m(x: bool[8], y: f32[2]) {\n"
                                 "  return z = cast(sized(places, shape=[kept]), dtype=f32) + y\n"
                                 "}\n";
 
-/* What meets a value of two elements has two. */
+/* A size broadcast with a value of two elements is 2. */
 static void has_to_be(void)
 {
     takt_model *m = load(ctx, same_text);
@@ -253,7 +253,7 @@ static void has_to_be(void)
     takt_model_destroy(m);
 }
 
-/* ---- sizes that do not lie inside what was planned for ---- */
+/* ---- sizes outside the planned range ---- */
 
 static const char shape_text[] = "model m(x: f32[24], s: i64[2]) {\n"
                                  "  l = length(s, names=[a, b], bounds=[24, 24], tops=[24, 1])\n"

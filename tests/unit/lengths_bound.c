@@ -9,8 +9,8 @@
 #include "test.h"
 #include "util/inject.h"
 
-/* What is computed from `f`, the size n of 1 to 300, or from `v`, a value of 0 to 10, and the most
- * that it can be; 0: not known. */
+/* Expressions of `f`, the size n from 1 to 300, or of `v`, a value from 0 to 10, and their maximum;
+ * 0: unknown. */
 static const struct {
     const char *size;
     int64_t most;

@@ -1,5 +1,5 @@
-/* lengths_loop.c - sizes that values decide inside the body of a loop: sessions that wait for each
- * other there, memory that stays what the plan says, and failures next to runs. */
+/* lengths_loop.c - sizes found at run time inside the body of a loop: sessions that wait for each
+ * other there, memory as planned, and failures during other runs. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const char text[] = "model m(x: f32[8, 16]) {\n"
                            "  return y\n"
                            "}\n";
 
-/* Cannot be sized where it lies: other sizes get plans of their own. */
+/* Cannot be resized in place: other sizes get separate plans. */
 static const char again_text[] =
     "model m(x: f32[8, 16], w: f32[16, 20000]) {\n"
     "  y = loop(8, true, 0.0, x, w, carried=1,\n"
@@ -75,7 +75,7 @@ static void *cancel_later(void *session)
     return NULL;
 }
 
-/* A session that waits for another one at a loop still looks at its deadline and at cancel. */
+/* A session that waits for another one at a loop still checks its deadline and cancel. */
 static void waits(void)
 {
     takt_session *s = open(text, 0);
@@ -113,7 +113,7 @@ static bool is_right(takt_session *s)
     return *(const float *)takt_session_output(s, 0)->data == 10 * (84 + 28);
 }
 
-/* Plans for other sizes run in the arena that the session has. */
+/* Plans for other sizes run in the session's arena. */
 static void keeps_memory(void)
 {
     takt_session *s = open(again_text, 0);

@@ -1,5 +1,5 @@
-/* lengths_restart.c - runs that start over, because sizes that they find do not lie inside what was
- * planned for: measured, short of memory, and while sizes change from run to run. */
+/* lengths_restart.c - runs that start over, because sizes found at run time exceed the plan:
+ * measured, short of memory, and while sizes change from run to run. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -34,7 +34,7 @@ static const char shape_text[] = "model m(x: f32[24], s: i64[2]) {\n"
                                  "  return sums = reduce_sum(y, axes=[0, 2]), z = y * 2.0\n"
                                  "}\n";
 
-/* Steps are measured in the plan that the runs before have settled on. */
+/* Steps are measured in the plan that previous runs have settled on. */
 static void profiles(void)
 {
     takt_model *m = load(shape_text);
@@ -82,7 +82,7 @@ static void refuses_turns(void)
     takt_model_destroy(m);
 }
 
-/* A weight that is read as it is, and packed. */
+/* A weight that is read both directly and packed. */
 static const char weighted_text[] =
     "model m(i: i64[4], x: f32[24], s: i64[2]) seed=1 {\n"
     "  param table: f32[100, 32] = normal(0, 1)\n"
@@ -143,8 +143,8 @@ static takt_status run_shape(takt_session *s, const int64_t shape[2])
     return TAKT_OK;
 }
 
-/* A run that begins again, and one that is sized where it lies. One that ran out of memory can
- * be run later. */
+/* A run that starts over, and one that is resized in place. One that ran out of memory can be
+ * repeated later. */
 static takt_status scenario(takt_inject *inject, void *user)
 {
     static const int64_t shapes[][2] = {{2, 3}, {1, 24}, {2, 3}};

@@ -54,8 +54,8 @@ static void closed_loops(void)
     }
 }
 
-/* When the last of 200 queries came, in milliseconds: the end less what it took, unless another one
- * ended later because its thread stood still. */
+/* Arrival of the last of 200 queries, in milliseconds: its end minus its duration, unless another
+ * one ended later because its thread was suspended. */
 static double last_arrival(void)
 {
     takt_load load;
@@ -104,7 +104,7 @@ static void peaks(void)
     takt_peak peak;
     const takt_scenario_options o = {.max_ns = 90000000};
     const takt_slo never = {.part = 0.99, .limit_ns = 1}, always = {.part = 0.5, .limit_ns = 1e12};
-    for (int i = 0; i < 10; i++) { /* a busy machine may stand still for a whole try */
+    for (int i = 0; i < 10; i++) { /* a busy machine may suspend it for a whole attempt */
         EXPECT_OK(ctx, takt_sessions_peak(sessions, 1, &o, always, &peak, &load));
         EXPECT_IS(peak.try_count, >=, 1);
         EXPECT_IS(load.timing.count, >, 0);

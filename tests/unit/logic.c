@@ -309,7 +309,7 @@ static void gradients(void)
 
 /* ---- losses ---- */
 
-/* Truth under its name, then the weighted sum of what is missing. */
+/* Truth under its name, then the weighted sum of the violations. */
 static void losses(void)
 {
     static const char text[] = "domain d = 5\nmodel m(a: f32[d], b: f32[d]) semantics=product {\n"

@@ -1,4 +1,4 @@
-/* logic_datalog.c - Datalog programs as rules: what is written, what is refused, scarce memory. */
+/* logic_datalog.c - Datalog programs as rules: written rules, refusals, scarce memory. */
 #include <string.h>
 #include <time.h>
 
@@ -307,7 +307,7 @@ static void refuses_files(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What is repeated by the hundred thousand is refused, and does not fill the stack. */
+/* Constructs repeated a hundred thousand times are refused, and do not overflow the stack. */
 static void refuses_chains(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* logic_facts.c - facts: what is read, what is refused, memory that runs out, relations in C, and
+/* logic_facts.c - facts: valid and refused ones, running out of memory, relations in C, and
  * closures of real graphs. */
 #include "logic/facts.h"
 

@@ -1,5 +1,6 @@
-/* logic_folds.c - counts and sums of Datalog: what stands twice counts once, numbers that no dense
- * rule can compute with are refused or are sets of tuples, and bounds go through any chain. */
+/* logic_folds.c - counts and sums of Datalog: duplicates count once, numbers that dense rules
+ * cannot compute with are refused or become sets of tuples, and bounds propagate through any
+ * chain. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static void repeated(void)
     takt_ctx_destroy(ctx);
 }
 
-/* Rules in the reverse order, so that a round follows one of them. */
+/* Rules in reverse order, so that each round applies one of them. */
 static void chains(void)
 {
     enum { LINKS = 90 };

@@ -169,7 +169,7 @@ static const char bound[] =
     "domain d = 100000\nmodel m() {\n  relation e(d, d) sparse capacity=8\n"
     "  rule path(x, z) sparse = e(x, z) or exists y: e(x, y) and path(y, z)\n  return path\n}\n";
 
-/* The closure of the edges that the view holds, as the session finds it. */
+/* The closure of the edges in the view, by the session. */
 static void closure(takt_model *m, const takt_tensor_view *view, takt_tuples *tuples)
 {
     takt_plan *plan = NULL;
@@ -206,7 +206,7 @@ static void proof(takt_model *m, const takt_tensor_view *view)
     takt_plan_destroy(plan);
 }
 
-/* `count` of what was bound. */
+/* `count` of the bound facts. */
 static void counted(const takt_tensor_view *view, int64_t want)
 {
     static const char text[] = "domain d = 100000\nmodel m() {\n"

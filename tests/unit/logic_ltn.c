@@ -1,4 +1,4 @@
-/* logic_ltn.c - connectives and quantifiers as LTNtorch computes them, with their gradients.
+/* logic_ltn.c - connectives and quantifiers compared with LTNtorch, with their gradients.
  *
  * tests/unit/logic_ltn.txt has six lines for each: the rule, five truth values a and b, the
  * result, and the gradients of its sum.

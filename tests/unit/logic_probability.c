@@ -1,5 +1,5 @@
-/* logic_probability.c - rules under `probability`: random programs against all worlds one by one,
- * batches, rows that exclude each other, and what is refused.
+/* logic_probability.c - rules under `probability`: random programs against an enumeration of all
+ * worlds, batches, rows that exclude each other, and refusals.
  *
  * Arguments: the first seed and the number of programs.
  */
@@ -285,7 +285,8 @@ static void refuses(int id, const char *text)
 
 static void refusals(void)
 {
-    /* Which of 24 x 24 cells hold for a row and a column at once: no small diagram has that. */
+    /* The cells of 24 x 24 that hold for a row and a column at once: no small diagram represents
+     * that. */
     refuses(2306, "domain d = 26\nmodel m(e: f32[d, d]) semantics=probability {\n"
                   "  rule row() = forall x: exists y: e(x, y)\n"
                   "  rule r() = row() and forall y: exists x: e(x, y)\n  return r\n}\n");

@@ -1,5 +1,5 @@
-/* logic_sparse.c - sets of tuples: random rules give what they give as bits, with any number of
- * threads and by the interpreter; what a program's text must be; relations without room. */
+/* logic_sparse.c - sets of tuples: random rules give the same result as with bits, with any number
+ * of threads and in the interpreter; the program's text; relations that overflow. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -60,8 +60,8 @@ static unsigned atom(maker *m, int predicate, unsigned among)
     return bound;
 }
 
-/* One way to derive a rule: atoms, and tests of what they bind; false if a variable of the head is
- * left. The text then ends where it began. */
+/* One body of a rule: atoms, and tests of the variables they bind; false if a variable of the head
+ * remains unbound. The text is then unchanged. */
 static bool clause(maker *m, int rule)
 {
     char body[1024];
@@ -298,7 +298,7 @@ static bool are_pairs(const uint32_t *rows, size_t arity, bool pairs[NODES][NODE
     return rows[0] == UINT32_MAX;
 }
 
-/* A program for the graph: with room for all it gives these pairs, with less it says so. */
+/* A program for the graph: with enough room it gives these pairs, with less it reports so. */
 static void one_program(graph *g, const char *text, bool pairs[NODES][NODES], uint32_t factor)
 {
     static const size_t less[] = {0, 1, 3, 7};

@@ -48,7 +48,7 @@ static void make_random(facts *f, uint64_t seed, size_t count, uint32_t factor)
     settle(f);
 }
 
-/* Two nodes lead to thousands of others: their groups are larger than a worker's room. */
+/* Two nodes lead to thousands of others: their groups do not fit into a worker's memory. */
 static void make_hub(facts *f)
 {
     f->count = 0;
@@ -177,8 +177,8 @@ static void large_groups(void)
     takt_ctx_destroy(ctx);
 }
 
-/* Pairs of small numbers are bits, pairs of large ones lie in a table: the same rows, also where a
- * number of a head is the largest of all. */
+/* Pairs of small numbers are bits, pairs of large ones are in a table: the same rows, even if the
+ * largest number occurs only in a head. */
 static void small_values(void)
 {
     enum { FACTOR = 1000003 };
@@ -213,8 +213,8 @@ static void small_values(void)
     takt_ctx_destroy(ctx);
 }
 
-/* Room is planned for the capacity, but only what few rows need is written: the rest of it is no
- * memory of the process. */
+/* Memory is planned for the capacity, but only the part that few rows need is written: the rest
+ * never becomes resident. */
 static void untouched(void)
 {
     enum { FILLING = 0xa5, LINE = 64 };

@@ -9,7 +9,8 @@
 
 static takt_ctx *ctx;
 
-/* Who smokes is unknown but for one; friends smoke alike, friendship is mutual, not everybody does.
+/* Only one person is known to smoke; friends have the same habits, friendship is mutual, and not
+ * everybody smokes.
  */
 static const char text[] =
     "domain person = 6\n"

@@ -107,7 +107,7 @@ static void hybrid_x86(void)
     usable = range(1, 3); /* one thread of core 0, both of core 1 */
     takt_cpu_read_at(root, &usable, &f);
     EXPECT(f.usable == 3 && f.usable_cores == 2 && !f.is_hybrid && takt_cpu_threads(&f) == 2);
-    usable = range(8, 11); /* only small ones: then they are the strong ones */
+    usable = range(8, 11); /* only small cores: then they count as the large ones */
     takt_cpu_read_at(root, &usable, &f);
     EXPECT(f.usable_cores == 4 && f.fast_cores == 4 && !f.is_hybrid);
     usable = range(5, 5);
@@ -334,7 +334,7 @@ static void others(void)
     drop_root();
 }
 
-/* Without /proc neither the load nor the ticks of others can be read. */
+/* Without /proc neither the load nor the ticks of other processes can be read. */
 static void unknown_is_not_quiet(void)
 {
     const takt_other_load idle = {.usable = 4}, unknown = {0};

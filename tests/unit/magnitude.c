@@ -1,4 +1,4 @@
-/* magnitude.c - bounds of constants are those of every element, looked at one by one. */
+/* magnitude.c - bounds of constants match those of all elements, checked one by one. */
 #include "pass/magnitude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* map_link.c - operations that run in one pass give the bits that they give one by one, also where
- * a value, a mask or an operand that is expanded would have the place of another. */
+/* map_link.c - operations that run in one pass have the same bits as one by one, also if a value, a
+ * mask or an expanded operand would overwrite another. */
 #include "util/run_once.h"
 
 static takt_ctx *ctx;

@@ -111,7 +111,7 @@ static double error_ulp(long double want, double got, int digits, int least)
     if (!signbit(want) != !signbit(got))
         return NEVER;
     const long double top = ldexpl(1.0L, -least + 2), w = fabsl(want), g = fabsl((long double)got);
-    if (isinf(got) || w >= top) /* infinity is right from half a step below `top` on */
+    if (isinf(got) || w >= top) /* infinity is correct from half a step below `top` on */
         return (isinf(got) && w >= top * (1 - ldexpl(1.0L, -digits - 1))) ? 0 : NEVER;
     int exponent;
     frexpl(w, &exponent);
@@ -138,7 +138,7 @@ static double error_f32(double want, float result)
     return fabs(got - want) / ulp;
 }
 
-/* What a row allows is 1. */
+/* 1 is the tolerance of a row. */
 static double share(const row_f32 *row, double x, float result, double want)
 {
     if (row->below > 0 && x < 0 && !(x < -0x1p100) && signbit(result))
@@ -199,7 +199,7 @@ static void sweep(const row_f32 *row)
     report(row, worst, false);
 }
 
-/* A result that is the double's nearest float is off by half a unit at most: most are. */
+/* Most results are the float nearest to the double, off by at most half a unit. */
 static bool is_same(float a, float b)
 {
     uint32_t x, y;

@@ -87,7 +87,7 @@ static bool is_json(const char *bytes, size_t length)
     return good;
 }
 
-/* What is set is printed in every view; what cannot be is refused. */
+/* Set values are printed in every view; impossible ones are refused. */
 static void caches(takt_profile *p)
 {
     static sheet c;

@@ -41,7 +41,7 @@ static takt_model *load(takt_ctx *ctx, const source *from)
     return status == TAKT_OK ? m : NULL;
 }
 
-/* Whether its sessions resize a plan of their own, which their first runs make. */
+/* Whether its sessions resize their own plan, which their first runs make. */
 static bool resizes(const takt_plan *plan)
 {
     return plan->ranges != NULL;
@@ -56,8 +56,8 @@ static size_t count_steps(const takt_plan *plan)
     return count;
 }
 
-/* Whether the originals of weights are gone: what is not a weight and no state is tables, and they
- * do not grow with the weights. */
+/* Whether the originals of weights are gone: the remaining memory is tables, which do not grow with
+ * the weights. */
 static void check_tables(const char *name, const takt_plan *plan, const takt_plan_info *info)
 {
     const uint64_t weights = info->weights + info->packed + info->state;
@@ -122,8 +122,8 @@ static void try_all(const source *from, size_t first, size_t step)
 
 /* ---- models ---- */
 
-/* Every `step`-th file, each planned in one way of four; all in all ways with step 1.
- * In the order of names: which files are taken must not depend on the file system. */
+/* Every `step`-th file, each planned in one of four ways; with step 1 all files in all ways. Sorted
+ * by name: the selection must not depend on the file system. */
 static void walk(const char *folder, const char *ending, size_t step)
 {
     char path[512];
@@ -218,7 +218,7 @@ static const struct large {
      "  repeat 6 { y = gru(y, 512) }\n  return y\n}\n",
      {.threads = 1},
      3},
-    /* Wider weights that no step reads are not made, and what they would be made of goes. */
+    /* Widened weights that no step reads are not made, and their source is freed. */
     {"model widened(x: f32[2, 2048]) seed=1 {\n" HALF("a") HALF("b") HALF("c") HALF("d")
          HALF("e") "  y = x\n" WIDE("a") WIDE("b") WIDE("c") WIDE("d") WIDE("e") "  return y\n}\n",
      {.threads = 1},

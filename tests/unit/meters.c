@@ -147,7 +147,7 @@ static void batches(void)
     EXPECT_EQ(takt_bench_batch(b, 3), 16);
     EXPECT_EQ(takt_bench_batch(b, 4), 0);
     EXPECT_OK(ctx, takt_suggest_batch(b, NULL, &s));
-    /* 1000, 2500, 2857 and 2909 samples a second: 8 is past 90 %, and only 4 meets the SLO. */
+    /* 1000, 2500, 2857 and 2909 samples a second: 8 is above 90 %, and only 4 meets the SLO. */
     EXPECT(s.best == 4 && s.knee == 8 && s.threads == 2, "%lld %lld", (long long)s.best,
            (long long)s.knee);
     EXPECT(s.sample_bytes == 100 && s.formula == 4, "%g %lld", s.sample_bytes,
@@ -163,7 +163,7 @@ static void batches(void)
     takt_bench_destroy(empty);
 }
 
-/* `text` is `want`, and not the very words of another, which may go. */
+/* `text` equals `want`, but is a separate copy: the other may be freed. */
 static bool is_own(const char *text, const char *of_other, const char *want)
 {
     return text != NULL && text != of_other && strcmp(text, want) == 0;

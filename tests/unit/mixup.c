@@ -112,7 +112,8 @@ static void labels(void)
     takt_data_destroy(data);
 }
 
-/* The same samples have one digest, whatever their file; a number, a label or a limit changes it.
+/* The same samples have the same digest, whatever their file; a changed number, label or limit
+ * changes it.
  */
 static void digests(void)
 {

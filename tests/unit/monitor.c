@@ -221,7 +221,7 @@ static void monitors(void)
     takt_monitor_destroy(m);
 }
 
-/* However busy the machine is, at least 5 ms lie between. */
+/* However busy the machine is, at least 5 ms are between them. */
 static void samples_by_itself(void)
 {
     takt_monitor *m;
@@ -291,8 +291,8 @@ static void limits_memory(void)
     EXPECT_IS(usage.memory_bytes, >, 0);
 }
 
-/* Runs for 200 ms of waiting and working at a fifth of a processor: a machine that others use gives
- * less, never more. */
+/* Runs for 200 ms of waiting and working at a fifth of a processor: a busy machine gives less,
+ * never more. */
 static void keeps_limit(double percent)
 {
     takt_usage usage;

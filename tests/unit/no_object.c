@@ -6,7 +6,7 @@
 
 #include <takt/takt.h>
 
-/* A name that the model does not have is answered with one that it has. */
+/* For an unknown name, the message suggests an existing one. */
 static void misspelt(takt_ctx *ctx)
 {
     static const char text[] = "model m(image: f32[2], mask: f32[2]) { return image * mask }\n";

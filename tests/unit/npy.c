@@ -1,4 +1,4 @@
-/* npy.c - .npy files: what is right is read, what is wrong is refused with place and reason. */
+/* npy.c - .npy files: valid ones are read, invalid ones are refused with position and reason. */
 #include "test.h"
 
 #include <string.h>
@@ -114,7 +114,7 @@ static void reads_versions_two_and_three(void)
     }
 }
 
-/* TRUST's classes of bad files, one after another. */
+/* TRUST's classes of bad files, in order. */
 static void refuses_bad_versions_and_lengths(void)
 {
     static const unsigned char versions[][2] = {{0, 0}, {4, 0}, {255, 0}, {1, 1}};
@@ -213,7 +213,7 @@ static void writes_what_it_reads(void)
     EXPECT_STATUS(ctx, takt_npy_load(ctx, NULL, &in), TAKT_ERR_ARGUMENT);
 }
 
-/* Whatever fails, memory or disk, nothing is lost and what was there stays. */
+/* Whatever fails, memory or disk, nothing leaks and existing files are unchanged. */
 static takt_status save_and_load(takt_inject *inject, void *user)
 {
     takt_config config = {0};

@@ -1,5 +1,5 @@
-/* numerics.c - `numerics = fast`: products of bf16 and f16 where they are asked for, close to
- * exact, and nowhere else.
+/* numerics.c - `numerics = fast`: products in bf16 and f16 where requested, close to exact, and
+ * nowhere else.
  */
 #include "test.h"
 
@@ -156,8 +156,8 @@ static void kernels_are_shown_and_kept_apart(void)
            "scalar code by bf16");
 }
 
-/* Weights in f16 are multiplied in f16, which is closer to exact than bf16, and other than f32;
- * in bf16 where that is so much faster that the kernel says so. */
+/* Weights in f16 are multiplied in f16, which is closer to exact than bf16, but differs from f32;
+ * in bf16 if the kernel reports that it is much faster. */
 static void half_weights_are_multiplied_in_f16(int which)
 {
     static float exact[MOST], stored[MOST], got[MOST], other[MOST];

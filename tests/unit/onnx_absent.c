@@ -1,5 +1,5 @@
-/* onnx_absent.c - every operator with inputs left out, too few, of odd ranks and types, in training
- * mode too: it loads or is refused, but nothing is read that is not there. */
+/* onnx_absent.c - every operator with inputs left out, too few, of unusual ranks and types, also in
+ * training mode: it loads or is refused, but absent inputs are never read. */
 #include <string.h>
 
 #include <takt/model.h>
@@ -14,12 +14,12 @@ static pb model, graph, node, value, import, attribute;
 static takt_ctx *ctx;
 static size_t loaded, refused;
 
-/* ONNX's numbers of element types, and shapes that meet few operators' needs. */
+/* ONNX's numbers of element types, and shapes that suit few operators. */
 static const int kinds[] = {1, 7, 9, 3};
 static const pb_shape shapes[] = {
     {0, {0}}, {1, {3}}, {2, {2, 3}}, {4, {1, 2, 3, 3}}, {3, {2, 0, 1}}};
 
-/* Bit i of `mask`: input i is there. */
+/* Bit i of `mask`: input i is present. */
 static void one_node(const char *name, const char *domain, size_t inputs, unsigned mask)
 {
     static const char *const in[MOST_IN] = {"a", "b", "c", "d", "e", "f", "g", "h"};

@@ -58,7 +58,7 @@ static void add_text(const char *name, const char *text)
     pb_message(&node, 5, &attribute);
 }
 
-/* The first port is the input, others are initialisers; `y` has no shape of its own. */
+/* The first port is the input, others are initialisers; `y` has no shape. */
 static takt_status load(const port *ports, size_t count, takt_model **m)
 {
     pb_message(&graph, 1, &node);
@@ -169,7 +169,7 @@ static void casts(void)
         }
 }
 
-/* The result has stride times the input's size; what no element reaches is 0. */
+/* The result has stride times the input's size; elements that no tap reaches are 0. */
 static void wide_strides(void)
 {
     static const float in[3] = {1, 2, 3}, w[2] = {10, 100};
@@ -208,7 +208,7 @@ static void clipped_cell(double clip, double want[2])
     }
 }
 
-/* What goes into any activation is clipped, the cell's on its way to the output too. */
+/* The input of every activation is clipped, including the cell's before the output. */
 static void clips(void)
 {
     static const float in[2] = {5, 5}, w[4] = {1, 1, 1, 1}, r[4] = {0};

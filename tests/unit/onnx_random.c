@@ -43,7 +43,7 @@ static takt_model *load(const one *o)
     return m;
 }
 
-/* Two runs of one session, one after the other in `out`. */
+/* Two runs of one session, concatenated in `out`. */
 static void run_twice(const takt_model *m, size_t bytes, char *out)
 {
     takt_plan *plan = NULL;

@@ -224,7 +224,7 @@ static void nesting(void)
     expect(TAKT_ERR_FORMAT, "nested deeper");
 }
 
-/* A function that calls itself `calls` times: with two, all of them would be 2^32. */
+/* A function that calls itself `calls` times: with two, there would be 2^32 calls in all. */
 static void calls_itself(int calls)
 {
     static pb function, import;
@@ -278,7 +278,7 @@ static void unsupported(void)
     pb_text(&graph, 2, "g");
     pb_value(&value, "x", 1, 1, three);
     pb_message(&graph, 11, &value);
-    pb_value(&value, "w", 7, 0, two); /* decides how many parts there are */
+    pb_value(&value, "w", 7, 0, two); /* determines the number of parts */
     pb_message(&graph, 11, &value);
     pb_value(&value, "y", 1, 1, three);
     pb_message(&graph, 12, &value);

@@ -1,5 +1,5 @@
-/* onnx_write.c - writing ONNX: state, named dimensions, weights next to the model, what is refused,
- * and every allocation and file operation failing in turn. */
+/* onnx_write.c - writing ONNX: state, named dimensions, weights in a separate file, refusals, and
+ * every allocation and file operation failing in turn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +113,7 @@ static void vectors(void)
     }
 }
 
-/* Large weights next to the model; small ones stay in it. */
+/* Large weights in a separate file; small ones stay in the model. */
 static void outside(void)
 {
     takt_model *m = from_text(ctx, "model m(x: f32[2, 64]) {\n"
@@ -162,7 +162,7 @@ static void refused(void)
     takt_model_destroy(m);
 }
 
-/* What passes leave, for another engine: fewer nodes, close results, the same as text. */
+/* The optimised model, for another engine: fewer nodes, close results, the same as text. */
 static void optimized(void)
 {
     takt_model *m = from_text(ctx, "model m(x: f32[2, 3, 8, 8]) {\n"

@@ -124,7 +124,7 @@ static takt_status run(const takt_graph *g, takt_array *out)
     return status;
 }
 
-/* Gradients of the sample, numbers put in before or after; `out` receives them. */
+/* Gradients of the sample, with sizes substituted before or after; `out` receives them. */
 static takt_status gradients(const char *call, bool before, takt_array *out, size_t *count)
 {
     takt_graph *g = NULL, *numbers = NULL;

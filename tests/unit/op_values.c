@@ -58,7 +58,8 @@ static const row rows[] = {
     {"return einsum(reshape(iota(shape=[4]), shape=[2, 2]), equation=\"ba\")",
      "i64[2, 2]",
      {0, 2, 1, 3}},
-    /* zeros around dy are multiplied, also by infinite weights; places between strides are not */
+    /* zeros around dy are multiplied, even by infinite weights; positions between strides are
+     * not */
     {"return conv_dx(constant(f32[1, 1, 2], [1, 1]), constant(f32[1, 1, 3], [1, 2, inf]), "
      "stride=[2], shape=[1, 1, 5])",
      "f32[1, 1, 5]",

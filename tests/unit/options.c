@@ -27,7 +27,7 @@ static takt_plan *plan_of(const takt_plan_options *options)
 
 /* ---- sizes ---- */
 
-/* A caller of an older header has no `simd`; what follows his structure is not looked at. */
+/* A caller with an older header has no `simd`; memory after its structure is not read. */
 static void shorter_structures_are_read_as_far_as_they_go(void)
 {
     takt_plan_options o = {.sizes = "n=3", .threads = 1};
@@ -190,7 +190,7 @@ static void a_backend_is_closed_with_its_plan(void)
     char about[256];
     if (takt_backend_available("blas") != NULL)
         return;
-    /* What the backend opens stays open with the context. */
+    /* A backend's open library stays open with the context. */
     plan = plan_of(&(takt_plan_options){.sizes = "n=2", .backend = "blas", .threads = 1});
     takt_plan_destroy(plan);
     const uint64_t before = ctx->live_bytes;

@@ -50,7 +50,7 @@ static bool has_large_pages(void)
     return read && strstr(mode, "[never]") == NULL;
 }
 
-/* Whether the mapping around `at` was advised to have large pages; false if that is not told. */
+/* Whether the mapping around `at` was advised to use large pages; false if unknown. */
 static bool is_advised(const void *at)
 {
     char line[512];
@@ -86,7 +86,7 @@ static void large_pages(void) {}
 
 enum { BLOCKS = 400, ROUNDS = 20000 };
 
-/* Random blocks keep what is written to them, wherever they lie, and all memory comes back. */
+/* Random blocks keep their contents, wherever they are, and all memory is returned. */
 static void middle(void)
 {
     static unsigned char *blocks[BLOCKS];
@@ -115,7 +115,7 @@ static void middle(void)
 }
 
 #ifdef __linux__
-/* Once a program has many of them. */
+/* In a program with many of them. */
 static void middle_pages(void)
 {
     static char *blocks[64];
@@ -145,7 +145,7 @@ static void *get_and_put(void *user)
     return NULL;
 }
 
-/* A child has memory whatever another thread of the parent did when it was forked. */
+/* A child can allocate whatever another thread of the parent did when it was forked. */
 static void forked(void)
 {
     pthread_t thread;

@@ -1,5 +1,5 @@
 /* pack_i8.c - packed 8-bit weights: every element is where the layout says, whatever the strides of
- * the source, and column sums are those of what is packed. */
+ * the source, and column sums match the packed values. */
 #include "kernel/gemm_i8/gemm_i8.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static size_t up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* What the contract says of element (i, j). */
+/* Element (i, j) according to the contract. */
 static int8_t element(const takt_pack_i8_job *p, size_t i, size_t j)
 {
     const int x = p->src[i * p->row + j * p->col];
@@ -42,7 +42,7 @@ static void check(const takt_pack_i8_job *p)
            p->group, p->row, p->col, wrong);
 }
 
-/* Source and result are blocks of their exact sizes, for tools that see accesses beyond them. */
+/* Source and result are blocks of their exact sizes, for tools that detect accesses beyond them. */
 static void pack(takt_pack_i8_job p, const int8_t *values)
 {
     const size_t bytes = up(p.n, 16) * up(p.k, p.group) * 16 * p.group;

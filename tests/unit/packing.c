@@ -1,5 +1,5 @@
-/* packing.c - weights that several threads pack, and constants that they compute, have the bytes
- * that one thread gives them. */
+/* packing.c - weights that several threads pack, and constants that they compute, have the same
+ * bytes as with one thread. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -41,7 +41,7 @@ static takt_model *load(void)
     return m;
 }
 
-/* Each plan is of a model of its own: those of one model share what is packed. */
+/* Each plan is of a separate model: those of one model share packed weights. */
 static void compare(int threads)
 {
     takt_model *m = load(), *other = load();

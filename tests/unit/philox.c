@@ -1,4 +1,5 @@
-/* philox.c - known answers of Philox4x32-10, and that elements do not depend on the way there. */
+/* philox.c - known answers of Philox4x32-10, and that elements do not depend on how they are
+ * computed. */
 #include "base/philox.h"
 #include "test.h"
 

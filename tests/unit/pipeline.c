@@ -1,5 +1,5 @@
 /* pipeline.c - five hundred random graphs through every pass: valid, unchanged in meaning, readable
- * back, and every node still knows where it comes from. */
+ * again, and every node keeps its origin. */
 #include "op/ops.h"
 #include "pass/meaning.h"
 #include "pass/passes.h"
@@ -97,7 +97,7 @@ static void random_graphs(void)
         one_graph(seed);
 }
 
-/* A float becomes an integer: then the least difference before it is a whole one behind it. */
+/* A float becomes an integer: then the smallest difference becomes a whole one. */
 static bool jumps(const takt_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -202,7 +202,8 @@ static void switched_off(void)
     EXPECT_IS(nodes_after("-fold-shapes", NULL), >, all);
 }
 
-/* Values that become equal in a pass stay apart without cse; reading a text merges equal ones. */
+/* Values that become equal in a pass stay separate without cse; reading a text merges equal
+ * ones. */
 static void without_cse(void)
 {
     EXPECT_IS(nodes_after("-cse", NULL), >, nodes_after(NULL, NULL));
@@ -232,8 +233,8 @@ static bool document_has(const char *path, const char *words)
     return strstr(document, words) != NULL;
 }
 
-/* Every licence is a heading of docs/numerics.md, and docs/options.md names all passes that lie
- * between -O1 and -O2: but the last, which only `numerics = fast` takes. */
+/* Every licence is a heading of docs/numerics.md, and docs/options.md names all passes between -O1
+ * and -O2, except the last, which only `numerics = fast` runs. */
 static void licences(void)
 {
     for (size_t i = 0; i < takt_pipeline_count(); i++) {

@@ -1,4 +1,4 @@
-/* plan_cache.c - plans are made once, kept within bounds, and given back when asked to. */
+/* plan_cache.c - plans are made once, cached within limits, and freed on request. */
 #include "test.h"
 
 #include <pthread.h>

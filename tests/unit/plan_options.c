@@ -1,6 +1,6 @@
 /* plan_options.c - every option of a plan is part of its key and of its copy.
  *
- * The rows of TAKT_PLAN_OPTIONS are walked, so an option that is added is tested by itself.
+ * The test iterates over TAKT_PLAN_OPTIONS, so a new option is tested automatically.
  */
 #include "test.h"
 

@@ -165,7 +165,7 @@ static void a_static_input_is_a_constant(void)
     takt_session *s;
     EXPECT_OK(ctx, takt_session_create(first, NULL, &s));
     EXPECT_EQ(takt_session_input_count(s), 1);
-    EXPECT_OK(ctx, takt_session_reshape(s, m, "n=3")); /* with the values of then */
+    EXPECT_OK(ctx, takt_session_reshape(s, m, "n=3")); /* with the values at that time */
     takt_session_destroy(s);
     takt_plan_destroy(first);
     takt_plan_destroy(same);

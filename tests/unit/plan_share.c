@@ -105,8 +105,8 @@ static void plans_come_and_go_at_once(void)
     takt_model_destroy(m);
 }
 
-/* A size of 1 is put in before the passes, so that its graph is another one. Its weights are the
- * same: nothing is packed, folded or copied again, not even for a moment. */
+/* A size of 1 is substituted before the passes, so its graph differs. Its weights are the same:
+ * nothing is packed, folded or copied again, not even for a moment. */
 static void one_and_more_share(void)
 {
     takt_model *m = load(0);
@@ -121,7 +121,7 @@ static void one_and_more_share(void)
         EXPECT(ctx->peak_bytes - before < packed / 4, "%llu bytes more, packed are %llu",
                (unsigned long long)(ctx->peak_bytes - before), (unsigned long long)packed);
         takt_plan_destroy(first);
-        const uint64_t left = ctx->live_bytes; /* the second plan holds what it found */
+        const uint64_t left = ctx->live_bytes; /* the second plan holds the packs that it found */
         ctx->peak_bytes = left;
         takt_plan *third = plan_of(m, turn == 0 ? "n=1" : "n=3", 1);
         EXPECT(ctx->peak_bytes - left < packed / 4, "packed again");
@@ -131,7 +131,7 @@ static void one_and_more_share(void)
     takt_model_destroy(m);
 }
 
-/* Other options may pack the same bytes in another way: such packs are separate. */
+/* Other options may pack the same bytes differently: such packs are separate. */
 static void options_stay_apart(void)
 {
     takt_model *m = load(0);
@@ -171,7 +171,7 @@ static takt_status compile_alone(takt_planner *p)
     return status;
 }
 
-/* A step that asks for a constant is compiled to its end before the constant's own steps are. */
+/* A step that requests a constant is compiled completely before the constant's own steps. */
 static void asking_compiles_nothing(void)
 {
     static const char computed[] =

@@ -20,7 +20,7 @@ static const char text[] =
     "  return h, z = y + (a * b)\n"
     "}\n";
 
-/* Blocks as large as folded weights: all, and those that were not put back. */
+/* Blocks as large as folded weights: all, and those that were not returned. */
 typedef struct tally {
     size_t folded, live_folded;
 } tally;

@@ -32,7 +32,7 @@ static struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Not polled inside, and why that is so. */
+/* Not polled inside, and the reason. */
 static const struct {
     const char *name, *why;
 } exempt[] = {

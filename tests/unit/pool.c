@@ -81,7 +81,7 @@ static void short_runs(void)
     }
 }
 
-/* Tasks that wait for each other: they finish only if each has a thread. Gives up after ten
+/* Tasks that wait for each other: they finish only if each has its own thread. Gives up after ten
  * seconds. */
 typedef struct meeting {
     _Atomic int present;
@@ -107,7 +107,7 @@ static void expect_to_meet(takt_pool *pool, int wanted)
     EXPECT(!m.missed && m.present == wanted, "%d tasks", wanted);
 }
 
-/* Fewer tasks than threads, all of which sleep: the thread that wakes runs them, its own or not. */
+/* Fewer tasks than threads, all asleep: the thread that wakes runs them, whether its own or not. */
 static void few_tasks_for_sleepers(void)
 {
     enum { THREADS = 8 };
@@ -124,8 +124,8 @@ static void few_tasks_for_sleepers(void)
     takt_pool_destroy(pool);
 }
 
-/* Runs of two tasks until somebody rests. A worker counts the runs that it sees, which on a busy
- * machine may be few. */
+/* Runs of two tasks until a worker rests. A worker counts the runs that it sees, which may be few
+ * on a busy machine. */
 static void run_until_rest(takt_pool *pool, job *j)
 {
     const uint32_t before = takt_pool_rests(pool);
@@ -136,7 +136,7 @@ static void run_until_rest(takt_pool *pool, job *j)
     EXPECT(takt_pool_rests(pool) > before, "nobody rests");
 }
 
-/* Who had no task in thousands of runs rests, and comes back for a run that has one for him. */
+/* A worker without a task in thousands of runs rests, and returns for a run that has one for it. */
 static void resting(void)
 {
     enum { THREADS = 5 };
@@ -153,7 +153,7 @@ static void resting(void)
         }
         EXPECT(j.done[0] == j.done[1], "%u and %u", j.done[0], j.done[1]);
         takt_pool_release(pool);
-        takt_pool_destroy(pool); /* some rest, some do not */
+        takt_pool_destroy(pool); /* some workers rest, some do not */
     }
 }
 
@@ -291,8 +291,8 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Soon after a run, less than 0.1 % of one processor: at once, or on a loaded machine when every
- * worker has had its turn; a pool that polls never gets there. */
+/* Soon after a run, less than 0.1 % of one processor: at once, or on a loaded machine once every
+ * worker has been scheduled; a pool that polls never gets there. */
 static void idle(void)
 {
     takt_pool *pool;

@@ -1,5 +1,5 @@
-/* pool_apart.c - a worker that wakes up on the caller's processor goes to another one; afterwards
- * it may use the processors that it could use before, and what somebody bound stays where it is. */
+/* pool_apart.c - a worker that wakes up on the caller's processor moves to another; afterwards it
+ * has its old affinity mask, and bound threads are not moved. */
 #define _GNU_SOURCE
 #include "os/pool.h"
 
@@ -30,7 +30,7 @@ static bool has_all(void)
     return memcmp(&now, &usable, sizeof now) == 0;
 }
 
-/* Puts the calling thread on the first processor; it may go on to any. */
+/* Puts the calling thread on the first processor, without binding it. */
 static void go_first(void)
 {
     if (takt_cpu_bind(0, first) == 0)
@@ -56,7 +56,7 @@ static void leaves(void)
     EXPECT(has_all());
 }
 
-/* The thread's own limits stay as they were. */
+/* The thread's own limits are unchanged. */
 static void keeps_limits(void)
 {
     takt_cpu_set two = {{0}}, now;
@@ -83,7 +83,7 @@ static void cannot_leave(void)
 }
 
 typedef struct report {
-    _Atomic int tasks, narrowed; /* of the worker; those that found fewer processors */
+    _Atomic int tasks, narrowed; /* of the worker; number that found fewer processors */
     bool goes_first;
 } report;
 

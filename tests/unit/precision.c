@@ -106,7 +106,7 @@ static void weights_that_fit_keep_all_bits(void)
     takt_model_destroy(m);
 }
 
-/* Winograd's form stays as large as it is. */
+/* Winograd's form does not get smaller. */
 static takt_plan_info info_of(const takt_model *m, const char *precision, bool dry)
 {
     takt_plan *plan;
@@ -183,7 +183,7 @@ static void computed_weights_beyond_the_range_are_refused(void)
     takt_model_destroy(m);
 }
 
-/* Settings by name; a table of ranges tells what the graph alone does not. */
+/* Settings by name; a table of ranges shows what the graph alone does not. */
 static void passes_are_told(void)
 {
     static const char computed[] = "model m(x: f32[4, 3]) -> (y: f32[4, 2]) {\n"

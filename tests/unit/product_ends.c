@@ -1,5 +1,5 @@
-/* product_ends.c - what follows a product gives the same bits inside its step as by itself. Under
- * fast, rows are finished when they are whole, short ones many at once. */
+/* product_ends.c - the epilogue of a product gives the same bits inside its step as separately.
+ * Under fast, rows are finished when complete, short ones many at once. */
 #include "util/run_once.h"
 
 enum { MOST = 3 * 70 * 70 };

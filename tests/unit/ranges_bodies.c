@@ -1,5 +1,5 @@
-/* ranges_bodies.c - branches, loops and recurrent cells are sized where they lie: inside a range a
- * run with another size allocates nothing, and memory that fails leaves the session usable. */
+/* ranges_bodies.c - branches, loops and recurrent cells are resized in place: inside a range a run
+ * with another size allocates nothing, and a failed allocation leaves the session usable. */
 #include <string.h>
 
 #include <takt/takt.h>

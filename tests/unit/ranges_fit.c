@@ -1,5 +1,5 @@
-/* ranges_fit.c - sizes that go on changing without a range: few plans, the bits of a plan for each
- * size alone, and ranges that end where a limit or the model says. */
+/* ranges_fit.c - sizes that keep changing without a range: few plans, the bits of a plan for each
+ * size alone, and ranges that end at a limit or at the model's maximum. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static takt_session *open_at(const takt_model *m, const char *sizes)
     return open(ctx, m, &(takt_plan_options){.threads = 1, .sizes = sizes});
 }
 
-/* Where the range of the only name that changes ends; that of `seq` where there are two. */
+/* The end of the range of the only name that changes; that of `seq` if there are two. */
 static int64_t end_of(const takt_session *s)
 {
     const takt_plan *plan = s->range != NULL ? s->range->top : s->plan;

@@ -1,5 +1,5 @@
-/* ranges_touched.c - the formula that `takt plan` has for a range: it is what the plans of all
- * sizes reach in the arena, and no run touches a byte beyond it. */
+/* ranges_touched.c - the formula of `takt plan` for a range equals the arena of the plans of all
+ * sizes, and no run touches a byte beyond it. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -70,7 +70,7 @@ static void equal(takt_plan *top, const takt_json *root, int64_t n)
     takt_plan_release_internal(plan);
 }
 
-/* Paints the arena, runs, and looks for the last byte that is another one. */
+/* Fills the arena with a pattern, runs, and finds the last byte that changed. */
 static void within(takt_session *s, const takt_json *root, int64_t n)
 {
     const takt_tensor_view a = {.dtype = TAKT_F32, .rank = 3, .dims = {2, n, 20}, .data = x};

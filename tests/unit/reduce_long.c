@@ -90,7 +90,7 @@ static const char *const models[] = {
     "model m(x: i32[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
 };
 
-/* Threads share the chunks: as many as there are, the bits of one. */
+/* Threads share the chunks: any number of them, with the bits of one. */
 static void threads(void)
 {
     static const int counts[] = {1, 2, 3, 4, 7};

@@ -1,4 +1,4 @@
-/* regex.c - patterns: what they match, what they refuse, and that no text makes them slow. */
+/* regex.c - patterns: matches, refusals, and that no text makes them slow. */
 #include "text/regex.h"
 
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static void keep_word(void *user, takt_span word)
              word.at);
 }
 
-/* A vocabulary of one letter: how a text is cut does not depend on it. */
+/* A vocabulary of one letter: how a text is split does not depend on it. */
 static takt_tokenizer *named(const char *name)
 {
     static gguf_file f;

@@ -31,7 +31,8 @@ static void svg(void)
     is_svg("\xef\xbf\xbd\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd??????");
 }
 
-/* A layer that does something itself after it called others; behind its name there is more. */
+/* A layer with its own operations after calling others, whose name is the prefix of a longer
+ * one. */
 static void tree(void)
 {
     static const char names[] = "a\0b";

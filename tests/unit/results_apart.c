@@ -1,4 +1,4 @@
-/* results_apart.c - results of different processes: no verdicts on their luck, 10 % is found. */
+/* results_apart.c - results of different processes: no verdicts from noise, and 10 % is found. */
 #include <takt/takt.h>
 
 #include <math.h>
@@ -99,7 +99,8 @@ static void shifted(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What a result says about the machine widens the interval; one file twice is the same. */
+/* A result's notes about the machine widen the interval; a file compared with itself is the
+ * same. */
 static void busy(void)
 {
     takt_comparison quiet, loud, same;

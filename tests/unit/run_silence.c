@@ -1,5 +1,5 @@
-/* run_silence.c - a run does nothing but compute: memory is what the plan said, to the byte, and
- * nothing is allocated, asked of the system, or left over in the arena that a result depends on. */
+/* run_silence.c - a run does nothing but compute: memory is as planned, to the byte; a run does not
+ * allocate or call the system, and no result depends on leftovers in the arena. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -231,8 +231,8 @@ static void on_call(int signal, siginfo_t *info, void *context)
     _exit(3);
 }
 
-/* From now on no thread of this process may call anything but futex and exit, and what a worker
- * that wakes up on the caller's processor calls to leave it. */
+/* From now on no thread of this process may call anything but futex and exit, and the calls with
+ * which a worker leaves the caller's processor. */
 static bool close_the_door(void)
 {
     struct sock_filter code[] = {
@@ -268,8 +268,8 @@ static long call_of(const char *id)
     return was_read && rest != line ? call : -1;
 }
 
-/* A thread that has only just been created still calls the system: until all others wait for work,
- * for at most a minute. Where the system does not tell, a second has to do. */
+/* A new thread still makes system calls: waits until all others are idle, for at most a minute. If
+ * the system does not report it, waits for a second. */
 static void settle(void)
 {
     char own[32];

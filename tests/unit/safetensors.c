@@ -1,4 +1,4 @@
-/* safetensors.c - weights by name: what is refused, and that writing and reading agree. */
+/* safetensors.c - weights by name: refusals, and that writing and reading agree. */
 #include "io/safetensors/safetensors.h"
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-/* samplers.c - each sampler against its formula in double precision, and what is drawn. */
+/* samplers.c - each sampler against its formula in double precision, and the drawn tokens. */
 #include "text/sampler.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void apply(const char *name, takt_candidates *c, const takt_sampling *s)
         sampler->apply(c, s);
 }
 
-/* The formula's side: probabilities by id, and ids from the most probable on. */
+/* By the formula: probabilities by id, and ids from the most probable on. */
 static double share[COUNT];
 static int order[COUNT];
 
@@ -237,8 +237,8 @@ static void chances(void)
     EXPECT(acted > 0.26 * TRIALS && acted < 0.34 * TRIALS, "%d of %d", acted, TRIALS);
 }
 
-/* DRY lowers what would go on repeating at temperature 0, too; a repetition of 4096 tokens of one
- * kind takes no more steps than its length. */
+/* DRY also lowers repetitions at temperature 0; a repetition of 4096 equal tokens takes no more
+ * steps than its length. */
 static void repetitions(void)
 {
     static int32_t ids[4096];
@@ -309,8 +309,8 @@ static void choices(void)
     EXPECT_EQ(id, again);
 }
 
-/* Tokens that are scores until a list is needed, and a list from the start, which is sorted by
- * comparisons: the same candidates with the same bits, with many equal scores and infinite ones. */
+/* Scores that become a list when needed, and a list from the start, sorted by comparisons: the same
+ * candidates with the same bits, with many equal and infinite scores. */
 static void same_either_way(const char *chain, size_t count, uint32_t seed)
 {
     enum { MOST = 1000 };

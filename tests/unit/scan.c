@@ -1,4 +1,4 @@
-/* scan.c - texts are cut into words as the patterns of known tokenizers cut them. */
+/* scan.c - texts are split into words as by the patterns of known tokenizers. */
 #include "text/scan.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* session_api.c - what callers do with sessions: odd buffers, wrong buffers, twins, many at once.
+/* session_api.c - typical uses of sessions: unusual buffers, wrong buffers, twins, many at once.
  */
 #include "test.h"
 
@@ -82,7 +82,7 @@ static float value(size_t row, size_t column)
     return (float)(row * 7 + column * 3 % 11) / 8.0f - 1.0f;
 }
 
-/* Rows of values, and what the model makes of them when nothing is odd. */
+/* Rows of values, and the model's normal results for them. */
 static void expected(float x[N][3], float y[N][2])
 {
     takt_session *s = of_five();
@@ -267,7 +267,7 @@ static void clones_and_warmth(void)
     runs(a);
     EXPECT_OK(ctx, takt_session_clone(a, &b));
     memcpy(takt_session_input(b, 0)->data, x, 64 * sizeof *x);
-    EXPECT_OK(ctx, takt_session_warmup(b)); /* runs, and leaves the state as it was */
+    EXPECT_OK(ctx, takt_session_warmup(b)); /* runs, and leaves the state unchanged */
     runs(a);
     runs(b);
     memcpy(first, takt_session_output(a, 0)->data, sizeof first);

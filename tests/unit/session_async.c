@@ -267,8 +267,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median over sessions of the first run over the median of the others, in time of this thread: what
- * other processes do is not in it, but what they do to the caches is. */
+/* Median over sessions of the first run over the median of the others, in CPU time of this thread:
+ * it excludes other processes, but not their effect on the caches. */
 static double first_over_median(bool is_warm)
 {
     enum { SESSIONS = 15, RUNS = 9 };

@@ -1,4 +1,4 @@
-/* session_errors.c - sessions of one plan that fail at once: each reports its own failure. */
+/* session_errors.c - sessions of one plan that fail concurrently: each reports its own failure. */
 #include "test.h"
 
 #include <pthread.h>
@@ -85,7 +85,7 @@ static void errors_of_each(void)
     errors_apart("ref");
 }
 
-/* The first run takes memory for outputs: when there is none, each session says so itself. */
+/* The first run allocates outputs: if that fails, each session reports it itself. */
 static void *first_run(void *arg)
 {
     takt_session *s = arg;

@@ -84,7 +84,7 @@ static void two_plans_on_one_cache(void)
     takt_tensor_view view = {.dtype = TAKT_I64, .data = &used};
     if (EXPECT_OK(NULL, takt_session_state_get(prompt, "attention_0.used", &view)))
         EXPECT_EQ(used, ALL - 1);
-    takt_session_destroy(prompt); /* the state lives on */
+    takt_session_destroy(prompt); /* the state survives */
     EXPECT(run(token, ALL - 1, 1) == TAKT_OK && is_same(token, want, ALL - 1, 1));
     takt_session_destroy(token);
 }
@@ -249,7 +249,7 @@ static void a_full_cache_is_an_error(void)
     takt_session_destroy(s);
 }
 
-/* Another size takes the state over where it lies. */
+/* Another size takes the state over in place. */
 static void reshaping_copies_no_state(void)
 {
     float want[ALL * WIDTH];

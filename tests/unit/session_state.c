@@ -93,11 +93,11 @@ static void fill(takt_session *s, uint32_t seed)
     }
 }
 
-/* All slots as they are now, one after another. */
+/* All current slots, concatenated. */
 static const void *state_of(const takt_session *s)
 {
     static unsigned char copy[1 << 20];
-    memset(copy, 0, sizeof copy); /* what lies between slots */
+    memset(copy, 0, sizeof copy); /* bytes between slots */
     if (EXPECT_IS(takt_session_state_bytes(s), <=, sizeof copy))
         EXPECT_OK(s->ctx, takt_session_save_state(s, copy));
     return copy;

@@ -13,7 +13,7 @@ typedef struct fixture {
     takt_ctx *ctx;
     takt_model *model;
     takt_session *session;
-    uint64_t now, step_ns; /* every look at the clock takes so long */
+    uint64_t now, step_ns; /* every read of the clock takes this long */
     size_t looks;
     size_t at; /* the step at whose end something happens */
     bool cancels;
@@ -89,8 +89,8 @@ static void late_after_the_last_step(void)
     end(&f);
 }
 
-/* What happens after the step before the commit phase leaves state alone; in that phase a run can
- * no longer be stopped, and the next one is not hit by what came too late. */
+/* A stop after the last step before the commit phase leaves the state unchanged; in that phase a
+ * run can no longer be stopped, and a late stop does not affect the next run. */
 static void the_commit_phase_is_exempt(void)
 {
     fixture f;
@@ -142,8 +142,8 @@ static void a_cancel_is_for_one_run(void)
     end(&f);
 }
 
-/* The clock runs a millisecond further with every look: a run of many tasks must end after as many
- * looks as the deadline has milliseconds, in the middle of its one step. */
+/* The clock advances a millisecond with every read: a run of many tasks must end after as many
+ * reads as the deadline has milliseconds, in the middle of its one step. */
 static void tasks_are_left_out(void)
 {
     static const char large[] =

@@ -1,5 +1,5 @@
 /* session_strides.c - buffers whose strides lead out of the address space are refused when they are
- * bound; those that go backwards within it are taken. */
+ * bound; negative ones within it are accepted. */
 #include <string.h>
 
 #include <takt/takt.h>

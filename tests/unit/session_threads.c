@@ -225,8 +225,8 @@ static uint64_t cpu_time_of(int milliseconds)
     return cpu_time_ns() - start;
 }
 
-/* Soon after a run, less than 0.1 % of one processor: at once, or on a loaded machine when every
- * worker has had its turn; one that polls never gets there. */
+/* Soon after a run, less than 0.1 % of one processor: at once, or on a loaded machine once every
+ * worker has been scheduled; one that polls never gets there. */
 static void idle_sessions(void)
 {
     takt_session *s = session_of(4, NULL);
@@ -257,8 +257,7 @@ static void spinning_sessions(void)
 
 /* ---- two sessions on one pool ---- */
 
-/* Another thread holds the pool forever: runs of this session end all the same, with the same
- * bits. */
+/* Another thread holds the pool forever: runs of this session still finish, with the same bits. */
 static void nobody_waits(void)
 {
     takt_pool *pool;

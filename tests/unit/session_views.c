@@ -1,4 +1,4 @@
-/* session_views.c - inputs bound as slices and in Fortran order: read where they lie, or moved. */
+/* session_views.c - inputs bound as slices and in Fortran order: read in place, or copied. */
 #include "api/session/session.h"
 #include "base/ctx.h"
 #include "test.h"
@@ -27,7 +27,7 @@ static const pattern patterns[] = {
 };
 enum { FORTRAN, WIDER, SECOND, UPWARDS, REPEATED, PATTERNS };
 
-/* 1: a view, 0: a move, -1: either. */
+/* 1: read in place, 0: copied, -1: either. */
 typedef struct row {
     const char *dtype, *result;
     int views[PATTERNS];
@@ -82,13 +82,13 @@ static void spread(const pattern *p, size_t size, const char *dense, char *strid
         for (int64_t k = 0; k < COLUMNS; k++)
             memcpy(strided + (p->first + i * p->row + k * p->column) * (int64_t)size,
                    dense + (size_t)(i * COLUMNS + k) * size, size);
-    for (int64_t i = 0; i < ROWS; i++) /* where places coincide, the last one is there */
+    for (int64_t i = 0; i < ROWS; i++) /* where elements coincide, the last one wins */
         for (int64_t k = 0; k < COLUMNS; k++)
             memcpy(want + (size_t)(i * COLUMNS + k) * size,
                    strided + (p->first + i * p->row + k * p->column) * (int64_t)size, size);
 }
 
-/* The plan as the session runs it tells the same. */
+/* The session's plan reports the same. */
 static void check_told(const takt_session *s, size_t size, bool is_view, const char *what)
 {
     static sheet text;
@@ -154,7 +154,7 @@ static void every_pattern(void)
     }
 }
 
-/* Rows of a product that are cut in two ways: one stride for all rows, or not. */
+/* Rows of a product, sliced in two ways: with one stride for all rows, or not. */
 static void folded_rows(void)
 {
     static float x[2 * 60];
@@ -185,7 +185,7 @@ static void folded_rows(void)
     takt_session_destroy(s);
 }
 
-/* What a step may write over is not the caller's strided memory. */
+/* A step never overwrites the caller's strided memory. */
 static void donated(void)
 {
     static float x[ROWS * 2 * COLUMNS];
@@ -203,7 +203,7 @@ static void donated(void)
     takt_session_destroy(s);
 }
 
-/* One op at once, its result over its own input seen in another order. */
+/* One op in eager mode, whose result overwrites its own input, seen in another order. */
 static void over_itself(void)
 {
     float x[4][4], want[4][4];
@@ -220,8 +220,8 @@ static void over_itself(void)
     EXPECT_EQ(memcmp(x, want, sizeof x), 0);
 }
 
-/* Binding a port touches its own buffers alone: those of all ports together are each in one chain,
- * so that many ports take time in proportion to their number. */
+/* Binding a port touches its own buffers alone: each buffer is in one chain, so that the time grows
+ * linearly with the number of ports. */
 static void chains_of_ports(void)
 {
     static const char text[] = "model m(a: f32[4], b: f32[4]) {\n"

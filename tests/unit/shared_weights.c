@@ -1,5 +1,5 @@
-/* shared_weights.c - a constant that several steps read, each packed for its own shape, gives each
- * what it gives by itself: steps share what is packed only where all of its form is the same. */
+/* shared_weights.c - a constant that several steps read, each packed for its own shape: results are
+ * as with separate constants, and steps share a pack only if its form is the same. */
 #include "util/run_once.h"
 
 enum { MOST = 20000 };

@@ -123,8 +123,8 @@ static size_t count_op(const takt_model *m, const takt_op *op)
     return count;
 }
 
-/* The graph that gradients were taken of, on floats: it may round another way where a sum lies in
- * the middle between two levels, and nowhere else. */
+/* The float graph that gradients were computed for: it may round differently where a sum is halfway
+ * between two levels, and nowhere else. */
 static void check_simulation(const takt_model *aware, const float *x, const float *want,
                              const char *type)
 {

@@ -21,7 +21,7 @@ static takt_model *load(takt_ctx *own, const char *text)
     return m;
 }
 
-/* The first output of four samples like those of the data; their number. */
+/* The first output for four samples like those of the data; returns their number. */
 static size_t run(const takt_model *m, float *y)
 {
     takt_plan *plan = NULL;
@@ -76,7 +76,7 @@ static double lost(const takt_model *m, takt_quantize_options o)
     return sqrt(error / sum);
 }
 
-/* Few channels that are far larger than the others: behind a norm that two products read, between
+/* A few channels that are far larger than the others: after a norm that two products read, between
  * two products with a relu, and between convolutions in both layouts. */
 #define ONES "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
 #define GAIN "[" ONES "1, " ONES "1, " ONES "1, " ONES "40])\n"

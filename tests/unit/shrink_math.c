@@ -61,8 +61,8 @@ static double noise(uint32_t *state)
     return (double)(*state >> 8) / 0x1p23 - 1;
 }
 
-/* The matrix comes back, columns are orthonormal, and what a rank leaves out is what the discarded
- * values say. */
+/* The matrix is reproduced, columns are orthonormal, and the error of a rank is that of the
+ * discarded values. */
 static void check_svd(takt_ctx *ctx, int64_t rows, int64_t columns)
 {
     enum { MOST = 40 * 40 };
@@ -210,7 +210,7 @@ static size_t read_file(const char *name, void *to, size_t size)
     return length;
 }
 
-/* What a block means, by its definition. */
+/* The meaning of a block, by its definition. */
 static double level(const uint8_t *b, int bits, bool has_least, int i)
 {
     const double d = takt_dtype_get_f(TAKT_F16, b, 0);

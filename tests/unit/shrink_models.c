@@ -136,7 +136,7 @@ static void surgery(void)
     }
 }
 
-/* The scale of the norm decides: the four smallest go, whatever the weights are. */
+/* The scale of the norm decides: the four smallest are removed, whatever the weights. */
 static void by_scale(void)
 {
     static const char text[] =
@@ -166,7 +166,7 @@ static void by_scale(void)
     takt_model_destroy(m);
 }
 
-/* What is left of 32 channels is a multiple of four, the nearest one, unless told otherwise. */
+/* Of 32 channels, the nearest multiple of four is kept, unless set otherwise. */
 static void multiples(void)
 {
     static const struct {
@@ -190,8 +190,8 @@ static void multiples(void)
     takt_model_destroy(m);
 }
 
-/* Eight channels of the first layer are worth little compared with the other two, those of the
- * second nearly the same: the first loses all eight. */
+/* Eight channels of the first layer are far less important than the others, those of the second
+ * almost equal: the first loses all eight. */
 static void competing(void)
 {
     char text[1024] = "model m(x: f32[2, 1]) {\n"
@@ -297,7 +297,7 @@ static void factors(void)
 
 static const char student_text[] = "model s(x: f32[batch, 4]) seed=5 { return dense(x, 3) }\n";
 
-/* Steps make the loss smaller, weights come back, and other classes are refused. */
+/* Steps reduce the loss, trained weights are returned, and other classes are refused. */
 static void distil(void)
 {
     takt_model *student = load(ctx, student_text, true), *both = NULL;

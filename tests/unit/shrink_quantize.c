@@ -1,5 +1,5 @@
-/* shrink_quantize.c - `takt_model_quantize`: what is changed and why, with a timer that returns
- * given times; bad data; memory that runs out. */
+/* shrink_quantize.c - `takt_model_quantize`: the changes and their reasons, with a fake timer; bad
+ * data; running out of memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static void types(const char *body, size_t width, const takt_op *integer, size_t
     takt_model_destroy(m);
 }
 
-/* Each is measured by itself: the second of three is slower and stays. */
+/* Each is measured separately: the second of three is slower and stays a float layer. */
 static void taken_and_left(void)
 {
     static const takt_verdict verdicts[] = {TAKT_FASTER, TAKT_SLOWER, TAKT_INCONCLUSIVE,
@@ -230,8 +230,8 @@ static void bad_input(void)
     takt_model_destroy(bare);
 }
 
-/* Weights that 4 bits cannot hold: one great one in every row hides all the others. The labels are
- * what the model itself says. */
+/* Weights that 4 bits cannot represent: one large weight per row hides all the others. The labels
+ * are the model's own predictions. */
 static const char hard_text[] =
     "model h(x: f32[batch, 8]) seed=1 {\n"
     "  a = dense(x, 8, act=relu)\n"

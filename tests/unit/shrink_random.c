@@ -1,5 +1,5 @@
-/* shrink_random.c - 200 random models quantised, pruned and factored: what comes out is valid,
- * runs, and is near to what went in. */
+/* shrink_random.c - 200 random models quantised, pruned and factored: the results are valid, run,
+ * and are close to the originals. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* shrink_recurrent.c - pruning of recurrent units: gates, recurrent weights and what reads them. */
+/* shrink_recurrent.c - pruning of recurrent units: gates, recurrent weights and their readers. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void kill_units(takt_model *m)
 
 static const struct {
     const char *name, *body;
-    uint64_t before, after; /* parameters; without the zero that cells begin with */
+    uint64_t before, after; /* parameters; without the initial zero of cells */
 } cells[] = {
     {"rnn", "dense(rnn(x, 7), 3)", 5 * 7 + 49 + 7 + 24, 5 * 5 + 25 + 5 + 18},
     {"lstm", "dense(lstm(x, 7), 3)", 4 * (35 + 49 + 7) + 24, 4 * (25 + 25 + 5) + 18},
@@ -120,7 +120,8 @@ static void dead_units(void)
     }
 }
 
-/* Parts of a value that are used apart: a gate, and halves of which one could lose all. */
+/* Parts of a value that are used separately: a gate, and halves, one of which could lose all
+ * channels. */
 static void slices(void)
 {
     static const char *const bodies[] = {

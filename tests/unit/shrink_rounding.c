@@ -18,7 +18,7 @@ static takt_model *load(const char *text)
     return m;
 }
 
-/* The sum of what the layers' reports say, in decibels. */
+/* The sum of the layers' reported errors, in decibels. */
 static double loudness(const takt_model *m, const takt_data *data, takt_quantize_options o)
 {
     shrink_told t = {.verdicts = faster, .count = 1};

@@ -78,7 +78,7 @@ static void random_expressions(void)
     }
 }
 
-/* What is not a size is refused as it is when numbers are put in. */
+/* Invalid sizes are refused, as when numbers are substituted. */
 static void refusals(void)
 {
     takt_sizes s;

@@ -93,7 +93,7 @@ static void *work(void *user)
         ;
     int most = MOST;
     for (int i = 0; i < ROUNDS; i++) {
-        if (i == ROUNDS / 3 + w->number && w->number % 2 == 0) { /* others go on meanwhile */
+        if (i == ROUNDS / 3 + w->number && w->number % 2 == 0) { /* others continue meanwhile */
             w->wrong += takt_session_reshape(w->session, w->model, "n=2..18") != TAKT_OK;
             most = LARGER;
         }

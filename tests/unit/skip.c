@@ -1,4 +1,4 @@
-/* skip.c - a program that is skipped says so, but never hides what failed in it before. */
+/* skip.c - a skipped program says so, but never hides an earlier failure. */
 #include <sys/wait.h>
 #include <unistd.h>
 

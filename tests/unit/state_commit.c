@@ -45,7 +45,7 @@ static const char *const models[] = {
     HEAD "  t = a + x * 0.25\n  next a = t\n  next b = t\n  return y = x\n}\n",
     /* slots that change places, and one that is kept */
     HEAD "  next a = b\n  next b = a\n  return y = a - x\n}\n",
-    /* three of them, read in the same run, and others that take a value from the ring */
+    /* three slots, read in the same run, and others that take a value from the ring */
     HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = d\n  next d = a\n"
          "  return y = a * x, z = b - d\n}\n",
     HEAD "  state d: f32[300] = 5\n  next a = b\n  next b = a\n  next d = a\n"
@@ -105,7 +105,7 @@ static void states_are_those_of_the_interpreter(void)
         }
 }
 
-/* Memories are handed on: nothing is copied, and a session of the same state sees it. */
+/* Memory is exchanged: nothing is copied, and a session of the same state sees it. */
 static void rings_copy_nothing(void)
 {
     static const char text[] =

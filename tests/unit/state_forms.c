@@ -105,7 +105,7 @@ static counts count(const takt_plan *plan)
     "  a = 0.9 * m + 0.1 * g\n  b = 0.999 * v + 0.001 * g * g\n"                                   \
     "  next m = a\n  next v = b\n  next w = w - 0.001 * a / (sqrt(b) + 1e-8)\n"
 
-/* Forward, the gradient of the weight, its update: the weight is read as it is and transposed. */
+/* Forward pass, gradient of the weight, its update: the weight is read directly and transposed. */
 static const char step_text[] =
     "model step(x: f32[8, 1024]) {\n  state w: f32[1024, 1024] = 0.01\n"
     "  h = op.matmul(x, w)\n  d = op.matmul(h, w, transpose_b=true)\n"
@@ -167,7 +167,7 @@ static void packed_once_for_every_value(void)
     takt_session_destroy(train);
 }
 
-/* Who reads a form that was spoilt reads it as it is, until the value is put again. */
+/* A reader of a corrupted form reads it unchanged, until the value is set again. */
 static void read_as_it_is(void)
 {
     static float w[1024 * 1024];
@@ -210,7 +210,7 @@ static void same_bits(const char *text, int threads, size_t forms)
     takt_session_destroy(want);
 }
 
-/* Steps that read a state itself, but for those that change it or pack it. */
+/* Steps that read a state itself, except those that change or pack it. */
 static bool packs_in_runs(const takt_plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++)
@@ -327,7 +327,7 @@ static void memories_change_places(void)
     EXPECT(memcmp(before, after, sizeof after) == 0, "a run that failed has changed the state");
     EXPECT_EQ(*(const int64_t *)takt_tensor_data(&s->state[1]), 3);
     takt_session_destroy(want);
-    takt_session_destroy(s); /* the state lives on */
+    takt_session_destroy(s); /* the state survives */
     run(reader, 7);
     takt_session_destroy(reader);
 }

@@ -175,7 +175,7 @@ static void in_files(void)
         EXPECT(takt_session_state_load(f.s, path) == TAKT_OK && turns(&f) == 2, "%s",
                takt_session_error(f.s)->message);
         end(&f);
-        /* Another model's session finds that it does not fit, and keeps what it has. */
+        /* A session of another model finds that it does not fit, and keeps its state. */
         static const char other[] = "model m(x: f32[3]) -> (y: f32[3]) {\n"
                                     "  state turns: i64[] = 40\n  state sum: f32[3] = 1\n"
                                     "  next turns = turns + 1\n  next sum = sum + x\n"

@@ -1,4 +1,4 @@
-/* steps.c - steps of a series: found where they are, and none in noise, drifts or outliers. */
+/* steps.c - steps in a series: found where they are, and none in noise, drifts or outliers. */
 #include <math.h>
 
 #include "base/philox.h"
@@ -20,7 +20,7 @@ static double noise(uint64_t at)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-/* `change` from `at` on, and `change_2` from `at_2` on. */
+/* Adds `change` from `at` on, and `change_2` from `at_2` on. */
 static void make(uint64_t seed, size_t count, double spread, size_t at, double change)
 {
     for (size_t i = 0; i < count; i++)

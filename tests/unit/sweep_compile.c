@@ -104,7 +104,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-/* Dimensions are small: what is tried is every allocation, not arithmetic. */
+/* Dimensions are small: the test is about allocations, not arithmetic. */
 static void examples(void)
 {
     static const char *const paths[] = {"examples/mlp.takt", "examples/stream.takt"};
@@ -131,7 +131,7 @@ static void recognised(void)
     sweep("recognised", text, &one, TAKT_OK);
 }
 
-/* ---- planning, binding and running a model that is there ---- */
+/* ---- planning, binding and running a loaded model ---- */
 
 /* A context and a model that all tries share: loading is most of the time. */
 typedef struct subject {
@@ -181,11 +181,12 @@ static bool try_one(subject *s, takt_inject_mode mode, uint64_t k, const char *p
            hits > 0;
 }
 
-/* Every operation, once and from there on. */
+/* Fails every operation, once and from there on. */
 static void sweep_subject(subject *s, const char *path)
 {
     uint64_t tries = 0;
-    EXPECT_OK(s->ctx, use_model(s->ctx, s->model, s->j)); /* what is made once, is made now */
+    EXPECT_OK(s->ctx, use_model(s->ctx, s->model, s->j)); /* initialises everything that is made
+                                                           * only once */
     takt_ctx_trim(s->ctx);
     (void)try_one(s, TAKT_INJECT_OFF, 0, path);
     for (uint64_t k = 1; try_one(s, TAKT_INJECT_ONCE, k, path); k++)

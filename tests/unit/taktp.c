@@ -1,4 +1,4 @@
-/* taktp.c - compiled models: what is saved is loaded again, and whatever is damaged is noticed. */
+/* taktp.c - compiled models: saving and loading agree, and any damage is detected. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
 

@@ -96,7 +96,7 @@ static void put_filled(void *user, void *block, size_t size)
     free(block);
 }
 
-/* Bits that no element has are the same whatever lay in memory before: digests see them. */
+/* Unused bits are the same whatever was in memory before: digests include them. */
 static void last_bits(void)
 {
     int filling = 0xff;

@@ -1,4 +1,4 @@
-/* tensor_pool.c - tensors come back, within bounds, to callers that ask for the same. */
+/* tensor_pool.c - tensors are reused, within limits, by callers that request the same type. */
 #include "test.h"
 
 #include <pthread.h>

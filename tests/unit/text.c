@@ -102,7 +102,7 @@ static bool same_bits(double a, double b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* The C library's reader is the independent one; the locale is "C" here. */
+/* The C library's parser is the independent reference; the locale is "C" here. */
 static void reads_like_libc(void)
 {
     for (int i = 0; i < 20000; i++) {
@@ -124,7 +124,7 @@ static void reads_like_libc(void)
     }
 }
 
-/* Exact halves between neighbours, and a hair off them. */
+/* Exact halves between neighbours, and slightly off them. */
 static void decides_ties(void)
 {
     for (int i = 0; i < 400; i++) {

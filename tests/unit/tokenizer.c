@@ -61,7 +61,7 @@ static void check_case(const takt_tokenizer *t, const char *text, size_t length,
     EXPECT(place == count, "\"%.*s\" has %zu ids, not %zu", (int)length, text, count, place);
 }
 
-/* Texts that the vocabulary can say whole come back. */
+/* Texts that the vocabulary covers completely are restored. */
 static void check_return(const takt_tokenizer *t, const char *text, size_t length)
 {
     int32_t ids[512];

@@ -1,5 +1,5 @@
-/* tokenizer_stages.c - normal forms of texts, and the decoders of tokenizer.json. What is expected
- * is what Hugging Face's library gives. */
+/* tokenizer_stages.c - normal forms of texts, and the decoders of tokenizer.json. Expected values
+ * are from Hugging Face's library. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,8 +180,8 @@ static void expect_continued(const char *decoder, int32_t id, const char *want)
     takt_tokenizer_destroy(t);
 }
 
-/* Ids that continue a text keep the space that the first ones lose, and a word the space after it,
- * since others may follow. */
+/* Ids that continue a text keep the space that the first ones lose, and a word keeps the space
+ * after it, since others may follow. */
 static void continued(void)
 {
     expect_continued(cases[0].decoder, 3, " wor");

@@ -1,4 +1,4 @@
-/* topology.c - sockets, cores, caches, nodes and GPUs of made-up machines and this one. */
+/* topology.c - sockets, cores, caches, nodes and GPUs of simulated machines and this one. */
 #define _GNU_SOURCE
 #include "os/topology.h"
 

@@ -1,4 +1,4 @@
-/* torch_grad.c - results and gradients of 37 layers and losses as PyTorch computed them. */
+/* torch_grad.c - results and gradients of 37 layers and losses compared with PyTorch's. */
 #include <math.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static const takt_weight *gradient_of(const subject *s, const char *input)
     return find(s, name);
 }
 
-/* Outputs after "out": the gradients, with dOut flowing in. */
+/* Outputs after "out": the gradients, with dOut as the incoming one. */
 static bool add_gradients(subject *s)
 {
     takt_graph *g = s->graph;

@@ -212,7 +212,7 @@ static void refusals(void)
     takt_model_destroy(m);
 }
 
-/* A loss that is not finite leaves everything as it was; so does a label out of range. */
+/* A loss that is not finite leaves everything unchanged; so does a label out of range. */
 static void bad_batches(void)
 {
     const takt_train_options o = {.optimizer = "adam", .seed = 9};

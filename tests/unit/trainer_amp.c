@@ -1,5 +1,5 @@
-/* trainer_amp.c - mixed precision: near f32, the same bits however it runs, scaled where f16 needs
- * it; and checkpoints that are written while the training goes on. */
+/* trainer_amp.c - mixed precision: close to f32, the same bits however it runs, loss scaling for
+ * f16; and checkpoints written during training. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,8 @@ static void curves(const char *text)
         double off = 0;
         o.amp = types[k];
         (void)train(text, &o, STEPS, narrow);
-        /* f16's first steps are skipped until the scale fits; where it begins depends on them. */
+        /* f16's first steps are skipped until the loss scale fits; the first real step depends on
+         * that. */
         for (int i = 0; i < STEPS && k == 0; i++)
             off = fmax(off, fabs(narrow[i] - wide[i]));
         EXPECT(off < allowed[k], "%s: %g from f32", types[k], off);
@@ -269,7 +270,7 @@ static size_t read_all(const char *path, char **bytes)
     return size;
 }
 
-/* The same file as a save that waits; what goes wrong is reported when it is asked for. */
+/* The same file as a synchronous save; a failure is reported by the wait. */
 static void in_background(void)
 {
     char now[1100], later[1100], nowhere[1200], *one, *two;

@@ -29,7 +29,7 @@ typedef enum call { OPEN, OPENAT, CLOSE, READ, WRITE, SYNC, LINK, RENAME, UNLINK
 static const char *const names[CALLS] = {"open", "openat", "close",    "pread",   "write",
                                          "sync", "linkat", "renameat", "unlinkat"};
 static bool is_watching, fails_ever, is_short;
-/* Call `fail_at` from 1 on fails, and with `fails_ever` all after it. */
+/* Call number `fail_at` fails, and with `fails_ever` all after it. */
 static size_t fail_at, seen;
 static int fail_with;
 static size_t seen_of[CALLS], failed_of[CALLS];
@@ -72,7 +72,7 @@ int openat(int dir, const char *path, int flags, ...)
     return opened(OPENAT, dir, path, flags, mode);
 }
 
-/* What the fortified headers call instead. */
+/* The functions that fortified headers call instead. */
 int __open_2(const char *path, int flags);
 int __openat_2(int dir, const char *path, int flags);
 
@@ -201,7 +201,7 @@ static takt_status watched(act *what, small_training *t, const failure *f)
     return status;
 }
 
-/* Descriptors and files are as many as before. */
+/* The number of descriptors and files is as before. */
 static void check_left(size_t descriptors, size_t unlinks, const failure *f)
 {
     EXPECT(entries("/proc/self/fd") == descriptors, "call %zu, error %d: a descriptor is left",
@@ -211,7 +211,7 @@ static void check_left(size_t descriptors, size_t unlinks, const failure *f)
     tidy();
 }
 
-/* What was there stays, or the new one is there. */
+/* Either the old file or the new one is there. */
 static bool fail_save(act *how, small_training *t, const failure *f)
 {
     size_t lengths[2];
@@ -234,7 +234,7 @@ static bool fail_save(act *how, small_training *t, const failure *f)
     return is_hit;
 }
 
-/* The trainer has what is in the file, or is as it was: its next save says so. */
+/* The trainer has either the state of the file or its old one: its next save shows which. */
 static bool fail_load(act *how, small_training *t, const failure *f)
 {
     size_t lengths[2];

@@ -1,4 +1,4 @@
-/* trainer_cancel.c - takt_trainer_cancel: a step ends with the state of before, from any thread. */
+/* trainer_cancel.c - takt_trainer_cancel: a step ends with its initial state, from any thread. */
 #include "test.h"
 
 #include <pthread.h>
@@ -89,7 +89,7 @@ static uint64_t digest(const fixture *f)
     return digest;
 }
 
-/* Cancels at every look at the clock in turn: the state is that of before, or that of after. */
+/* Cancels at every read of the clock in turn: the state is that before or that after the step. */
 static void cancel_everywhere(const takt_train_options *o)
 {
     fixture f, calm;
@@ -154,7 +154,7 @@ static void *cancel_often(void *user)
     return NULL;
 }
 
-/* Sessions come and go: evaluations and other sizes replace them. */
+/* Sessions are destroyed and made again by evaluations and other sizes. */
 static void from_another_thread(void)
 {
     fixture f;
@@ -175,7 +175,7 @@ static void from_another_thread(void)
             EXPECT_EQ(pthread_join(thread, NULL), 0);
         }
         EXPECT_EQ((takt_trainer_steps(f.trainer) == 1), (digest(&f) == old));
-        (void)run(&f, ROWS, true); /* the last cancel may be for this one */
+        (void)run(&f, ROWS, true); /* the last cancel may affect this one */
         EXPECT_OK(f.ctx, run(&f, ROWS, true));
     }
     end(&f);

@@ -1,4 +1,4 @@
-/* trainer_memory.c - what a training step needs, and what that is traded for. */
+/* trainer_memory.c - the memory of a training step, and what it is traded for. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -38,7 +38,7 @@ static uint64_t arena_of(const takt_model *m, const takt_plan_options *plan, con
     return status == TAKT_OK ? info.arena : 0;
 }
 
-/* Activations and their gradients take half the bytes; what is widened for a product does not. */
+/* Activations and their gradients take half the bytes; values widened for a product do not. */
 static void mixed_precision(const takt_model *m)
 {
     const takt_plan_options plan = {.threads = 1};

@@ -90,7 +90,7 @@ static void path_of(int generation, char *to, size_t size)
     snprintf(to, size, "%s/power.%d", folder, generation);
 }
 
-/* SAVES saves with a step before each; what they do is in `ops`. */
+/* SAVES saves with a step before each; their file operations are in `ops`. */
 static void record(small_training *t)
 {
     char path[1100];
@@ -128,7 +128,7 @@ static bool is_synced(size_t at, size_t last, kind sync)
     return false;
 }
 
-/* What is left of a file: synced writes, and of others any sectors; the rest is zero or missing. */
+/* What remains of a file: synced writes, and any sectors of others; the rest is zero or missing. */
 static size_t left_of(int file, size_t last, char *to, size_t room)
 {
     size_t length = 0;
@@ -200,7 +200,7 @@ static uint64_t lose_power(uint64_t states, small_training *reader, takt_memfs *
 static void powers(uint64_t states, small_training *reader, takt_memfs *fs)
 {
     uint64_t torn = 0;
-    for (int i = 0; i < SAVES; i++) { /* what is found must load, to the step */
+    for (int i = 0; i < SAVES; i++) { /* a file that is found must load, with the right step */
         EXPECT_EQ(takt_memfs_put(fs, "whole", saved[i], saved_length[i]), 0);
         EXPECT_OK(reader->ctx, takt_trainer_load(reader->trainer, "whole", NULL));
         EXPECT_EQ(takt_trainer_steps(reader->trainer), (uint64_t)i + 1);

@@ -1,4 +1,5 @@
-/* trainer_sizes.c - sizes of a batch reach the plan by whole names: one may be part of another. */
+/* trainer_sizes.c - batch sizes reach the plan under whole names: one name may be part of
+ * another. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* unigram.c - Unigram models of tokenizer.json and of SentencePiece: small ones by hand, damaged
- * ones, memory. */
+ * ones, failing allocations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void small(void)
     expect(&unigram, "aba", "8 4");
     expect(&json, "cab", "3 9 7");
     expect(&unigram, "cab", "3 9 7");
-    expect(&unigram, "  c  A ", "3 9 6"); /* A stands for a; spaces are one, none at the ends */
+    expect(&unigram, "  c  A ", "3 9 6"); /* A is mapped to a; spaces are merged and trimmed */
     expect(&json, "A", "6");
     expect(&json, "axyb", "6 0 5"); /* unknown characters are one token */
     expect(&unigram, "xy", "3 0");
@@ -117,7 +117,7 @@ static void damaged(void)
         refuse(&s, cases[i].id, cases[i].to);
     }
     seed s = unigram;
-    s.bytes[1] = 120; /* a piece that is longer than it is */
+    s.bytes[1] = 120; /* a piece that is longer than its text */
     refuse(&s, TAKT_E_TOKENIZER, "length");
     for (size_t cut = 5; cut < 90; cut += 7) { /* some end between two fields */
         takt_tokenizer *t = NULL;

@@ -1,4 +1,4 @@
-/* verify_bounds.c - every sample of every op: results on points of a box lie between the bounds.
+/* verify_bounds.c - every sample of every op: results at points of a box are within the bounds.
  *
  *     verify_bounds                    a few dozen points a box
  *     verify_bounds --points N [name]  as many as asked for (trust/ledger.tsv)

@@ -1,4 +1,4 @@
-/* verify_checks.c - clauses of models: when they are settled, what a run says, what they cost. */
+/* verify_checks.c - clauses of models: when they are decided, messages of a run, and their cost. */
 #include <string.h>
 
 #include <takt/takt.h>

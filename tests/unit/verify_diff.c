@@ -155,7 +155,7 @@ static void carried(void)
         EXPECT(s.findings == 1, "%zu findings for one fault", s.findings);
 }
 
-/* Without a reference, what f32 and narrower types lose against doubles is found. */
+/* Without a reference: finds the loss of f32 and narrower types against doubles. */
 static void alone(void)
 {
     static const struct {
@@ -213,8 +213,8 @@ static void refused(void)
     takt_model_destroy(m);
 }
 
-/* Bytes at most, beyond those of the models, while a chain of layers is compared with itself (0),
- * with one of other names (1), or with its doubles (2). */
+/* Peak memory beyond the models while a chain of layers is compared with itself (0), with one of
+ * other names (1), or with doubles (2). */
 static size_t peak_of(int layers, int how)
 {
     meter bytes = {0};
@@ -249,8 +249,8 @@ static size_t peak_of(int layers, int how)
     return bytes.peak - before;
 }
 
-/* A layer that is added costs its nodes in both graphs, and none of its values: it has ten of 32
- * KiB, weights among them. */
+/* An additional layer costs its nodes in both graphs but none of its values, which are ten of 32
+ * KiB, including weights. */
 static void one_layer(void)
 {
     enum { FEW = 4, MANY = 20, VALUE = 64 * 64 * 8 };

@@ -12,8 +12,8 @@
 
 typedef void change_fn(takt_op *op);
 
-/* Next to none: with none at all a product's spread says nothing about overflow, and its bounds are
- * unknown instead of wrong. */
+/* A tiny width: with none at all, a product's spread shows nothing about overflow, and its bounds
+ * are unknown instead of wrong. */
 static double no_roundings(const takt_graph *g, const takt_node *n)
 {
     (void)g, (void)n;
@@ -116,7 +116,7 @@ static const fault faults[] = {
      "max_pool(f32[2, 3, 6, 7], kernel=[2, 2], stride=[2, 2])", NULL, "stride", &stride},
 };
 
-/* Whether some point leaves the faulty bounds, or they cannot be made at all. */
+/* Whether some point is outside the faulty bounds, or they cannot be computed at all. */
 static bool is_caught(takt_ctx *ctx, const fault *f, const takt_op *op, const char *text)
 {
     takt_op bad = *op;

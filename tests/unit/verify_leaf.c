@@ -1,5 +1,5 @@
-/* verify_leaf.c - the linear program of a leaf: its multipliers prove the value of its point, or
- * that no point fits. */
+/* verify_leaf.c - the linear program of a leaf: its multipliers prove the value at its point, or
+ * that it is infeasible. */
 #include <math.h>
 #include <string.h>
 
@@ -112,7 +112,7 @@ static void programs(void)
             held++;
             EXPECT(fabs(value - bound) <= 1e-6, "%llu: %g, but the bound is %g",
                    (unsigned long long)seed, value, bound);
-            solve(&leaf, &p, value - 1e-3); /* less is asked for */
+            solve(&leaf, &p, value - 1e-3); /* less is required */
             EXPECT_IS(bound_of(&p, leaf.beta), >=, value - 1e-3 - 1e-9);
             continue;
         }

@@ -1,5 +1,5 @@
-/* verify_linear.c - linear bounds: lines hold over random boxes, and what kernels compute lies
- * within the bounds of every output. */
+/* verify_linear.c - linear bounds: lines hold over random boxes, and kernel results are within the
+ * bounds of every output. */
 #include <math.h>
 #include <string.h>
 
@@ -204,7 +204,7 @@ static void close_bench(bench *b)
     takt_model_destroy(b->model);
 }
 
-/* Points of the box, corners among them: outputs of a run lie within the bounds. */
+/* Points of the box, including corners: outputs of a run are within the bounds. */
 static bool inside(bench *b, int points, double slack)
 {
     for (int p = 0; p < points; p++) {
@@ -334,7 +334,8 @@ static void singles(void)
     close_bench(&b);
 }
 
-/* Rows go back only from what outputs read, and not from sums of inputs: these are exact. */
+/* Rows are propagated back only from nodes that outputs read, and not from sums of inputs, which
+ * are exact. */
 static void work(void)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
-/* verify_pool.c - maxima in the checker: its bounds over a box are those that the model itself has
- * at the ends of the box, window by window, and what is false is refused. */
+/* verify_pool.c - maxima in the checker: its bounds over a box are the model's own values at the
+ * ends of the box, window by window, and false claims are refused. */
 #include <math.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static bool confirms(const stand *s, size_t k, double sign, double bound)
     return is_proved;
 }
 
-/* A maximum rises with each of its elements: it is least where they are. */
+/* A maximum is monotone in each of its elements: it is least where they are least. */
 static void windows(void)
 {
     static const char *const models[] = {
@@ -119,7 +119,7 @@ static void windows(void)
     }
 }
 
-/* Inside a net: no point lies beyond what is confirmed. */
+/* Inside a net: no point is outside the confirmed bounds. */
 static void nets(void)
 {
     stand s;

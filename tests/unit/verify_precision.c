@@ -172,7 +172,7 @@ static void quantised(void)
     EXPECT(clip_of(0.01) == TAKT_MAY, "2 / 0.01 is 200");
 }
 
-/* Constants are known: what becomes 0 in f16 does. */
+/* Constants are known: those that become 0 in f16 are found. */
 static void constants(void)
 {
     takt_ranges r;

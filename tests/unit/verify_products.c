@@ -66,7 +66,7 @@ static void start(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
 }
 
-/* A kernel that takes taller blocks where k is small, as that of AVX2 does. */
+/* A kernel that takes taller blocks for small k, as AVX2's does. */
 static size_t uneven(const takt_gemm_f32 *g)
 {
     return g->k == 100 ? 4096 : g->k;
@@ -79,7 +79,7 @@ static void scratch(void)
     EXPECT(takt_products_scratch(&info, 64, 128, 128) == 4096, "100 is among them");
 }
 
-/* Large coefficients stay in f64, whatever is next to them. */
+/* Large coefficients stay in f64, whatever the others are. */
 static void range(void)
 {
     enum { ROWS = 4 };

@@ -1,5 +1,5 @@
-/* verify_recheck.c - the checker of certificates: it refuses what a prover with a planted fault
- * claims, trees that do not cover their box, and every tree of what is false. */
+/* verify_recheck.c - the checker of certificates: it refuses claims of a prover with a planted
+ * fault, trees that do not cover their box, and every tree of a false claim. */
 #include <math.h>
 #include <string.h>
 
@@ -171,7 +171,7 @@ static bool plant_net(stand *s, fault f)
     return true;
 }
 
-/* Faults of lines and bounds, before outputs are. */
+/* Faults in lines and bounds, before those in outputs. */
 static void plant_lines(stand *s, fault f)
 {
     const size_t id = find_curve(&s->net);
@@ -317,7 +317,7 @@ static void trees(void)
     split.input = 4;
     split.at = 0;
     EXPECT(!accepts(&s, &p, (takt_cut[]){split, leaf, leaf}, 3), "an input that is not there");
-    /* The middle of the box breaks this one. */
+    /* The middle of the box violates this one. */
     row.bound = 0.5 * (s.lower[0] + s.upper[0]) + 10;
     int accepted = 0;
     for (int i = 0; i < 10000; i++) {

@@ -142,7 +142,7 @@ static void slopes(void)
     EXPECT(!TREE(one), "of no relu");
     lines.node = UINT32_MAX - 1;
     EXPECT(!TREE(one), "of a node that is not there");
-    /* They are of one part: the next has the usual ones. */
+    /* They belong to one part: the next has the usual ones. */
     lines.node = s.relu;
     const takt_cut split = {.input = 1, .at = 0};
     EXPECT(!TREE(split, one, leaf(0, NULL, 0)), "slopes of another part");

@@ -49,7 +49,7 @@ static uint32_t differences(void)
     return UINT32_MAX;
 }
 
-/* Each pair of tokens has one difference and its negative, and a token none with itself. */
+/* Each pair of tokens has a difference and its negative; a token has none with itself. */
 static void once(void)
 {
     const uint32_t id = differences();
@@ -66,7 +66,7 @@ static void once(void)
     }
 }
 
-/* A row of each result passes no node that only moves, and holds for the middle of the box. */
+/* A row of each result skips nodes that only move elements, and holds at the middle of the box. */
 static void moved(void)
 {
     const uint32_t count = net.nodes[net.output].count;
@@ -88,7 +88,7 @@ static void moved(void)
                "row %u", i);
 }
 
-/* Steps of slopes read moved elements, although no row passes them. */
+/* Slope updates read moved elements, although no row passes through them. */
 static void valued(void)
 {
     const uint32_t count = net.nodes[net.output].count;

@@ -1,4 +1,4 @@
-/* verify_vnnlib.c - VNN-LIB: what is read, what is refused and why, and memory that runs out. */
+/* verify_vnnlib.c - VNN-LIB: valid files, refusals with reasons, and running out of memory. */
 #include <dirent.h>
 #include <math.h>
 #include <string.h>
@@ -154,7 +154,7 @@ static void large(void)
     EXPECT(read_large("", "((((((((", 1 << 20) == TAKT_E_VNNLIB, "brackets");
 }
 
-/* The same text as a file, plain and compressed, if the tests' data are there. */
+/* The same text as a file, plain and compressed, if the test data is available. */
 static void files(void)
 {
     takt_property p;

@@ -50,7 +50,7 @@ static void digest_of(const takt_model *m, char text[TAKT_DIGEST_TEXT])
     takt_plan_destroy(plan);
 }
 
-/* Through every kind of file the parameters come back; a plan made before does not linger. */
+/* Parameters survive every kind of file; an existing plan does not keep the old ones. */
 static void every_kind(void)
 {
     static const char *const kinds[] = {"w.safetensors", "w.npz", "w.safetensors.index.json"};
@@ -256,7 +256,7 @@ static void contents(void)
     EXPECT(none.length == 0, "%s", none.at);
 }
 
-/* Everything that does not fit is reported at once, and the model stays as it was. */
+/* Everything that does not fit is reported at once, and the model is unchanged. */
 static void mismatches(void)
 {
     static const char text[] = "model m(x: f32[2, 3]) {\n"
@@ -278,7 +278,7 @@ static void mismatches(void)
     takt_model_destroy(n);
 }
 
-/* Parameters without a file: looking at them, and replacing one. */
+/* Parameters without a file: reading them, and replacing one. */
 static void by_name(void)
 {
     takt_model *m = model_of("1");

@@ -66,7 +66,7 @@ static takt_model *long_model(takt_ctx *own, int scale)
     return m;
 }
 
-/* How many parameters of `m` are those of `a`; -1 if one is neither that nor the one of `b`. */
+/* How many parameters of `m` equal those of `a`; -1 if one equals neither `a`'s nor `b`'s. */
 static int taken(const takt_model *m, const takt_model *a, const takt_model *b)
 {
     static const char *const names[] = {"a", "w", "b", "v"};
@@ -84,7 +84,7 @@ static int taken(const takt_model *m, const takt_model *a, const takt_model *b)
 }
 
 /* A read that fails before all has been checked changes nothing. One that fails later leaves every
- * parameter either old or new as a whole, and loading again mends it. */
+ * parameter either old or new as a whole, and loading again fixes it. */
 static void reads_that_fail(const char *path)
 {
     takt_files files = *takt_ctx_files(ctx);
@@ -108,7 +108,7 @@ static void reads_that_fail(const char *path)
         some += now > 0 && now < 4;
         takt_plan *plan = NULL;
         EXPECT_OK(own, takt_plan_create(m, &(takt_plan_options){.threads = 1}, &plan));
-        EXPECT_OK(own, takt_model_load_weights(m, at(path))); /* the plan keeps what it has */
+        EXPECT_OK(own, takt_model_load_weights(m, at(path))); /* the plan keeps its weights */
         EXPECT_EQ(taken(m, a, b), 4);
         takt_plan_destroy(plan);
         takt_model_destroy(m);
@@ -141,7 +141,7 @@ static bool all_are(const takt_model *m, int value)
     return true;
 }
 
-/* Bools are checked before the first of them is taken, and are there when they are. */
+/* Bools are checked before the first of them is stored, and are complete afterwards. */
 static void bools(const char *path, const char *part)
 {
     takt_model *from = bools_of("ones"), *to = bools_of("zeros");

@@ -10,7 +10,7 @@
 
 enum { IN = TAKT_WINOGRAD_IN, POINTS = TAKT_WINOGRAD_POINTS, TAPS = 9, SIDE = 3 };
 
-/* G times three values, as the definition has it. */
+/* G times three values, by definition. */
 static void times_g(const double w[SIDE], double u[IN])
 {
     const double b = w[1] / 6, ends = (w[0] + w[2]) / 6, wide = w[0] / 6 / 4 + w[2] / 6;

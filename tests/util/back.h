@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct back {
-    uint8_t *at, *end; /* what has been written */
+    uint8_t *at, *end; /* bytes written so far */
     uint8_t *block;
 } back;
 

@@ -81,7 +81,7 @@ static bool is_fixed(const takt_node *n, const takt_graph *g, size_t input)
     return false;
 }
 
-/* Integers that are positions, or that a body counts with, stay as they are. */
+/* Integers that are positions or counters are unchanged. */
 static bool stays(const box_test *t, size_t i)
 {
     const takt_node *n = takt_node_at(t->s.graph, t->s.node);

@@ -31,12 +31,12 @@ size_t conv_count(const takt_tensor_view *v);
 void conv_fill(const takt_tensor_view *v, uint64_t seed, bool magnitudes);
 /* False if there are too many values to keep. */
 bool conv_keep(const takt_tensor_view *v, conv_result *r);
-/* Plans, fills, runs and keeps the first output; the first failure comes back. */
+/* Plans, fills, runs and keeps the first output; returns the first failure. */
 takt_status conv_run(const takt_model *model, const takt_plan_options *options, bool magnitudes,
                      conv_result *r);
-/* The first element that differs, NaNs being equal; a->count if none does. */
+/* The first element that differs, with NaNs equal; a->count if none does. */
 size_t conv_difference(const conv_result *a, const conv_result *b);
-/* Everything the head of this file says. Returns NULL, or what went wrong: static text. */
+/* Everything described at the head of this file. Returns NULL, or the failure as static text. */
 const char *conv_check(takt_ctx *ctx, const conv_case *c);
 
 /* Each case of an array is a test of its own. */

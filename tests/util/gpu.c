@@ -1,4 +1,4 @@
-/* gpu.c - a CUDA driver of the tests: its device, and the table of its functions. */
+/* gpu.c - the tests' CUDA driver: its device, and the table of its functions. */
 #include "util/gpu.h"
 
 #include <string.h>

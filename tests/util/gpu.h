@@ -32,7 +32,7 @@ typedef struct gpu_counts {
     uint64_t streamed;             /* graphs that went to a stream which is not ours */
     size_t live_bytes, peak_bytes, pinned_bytes;
     int live_objects;  /* streams, events, graphs, modules, contexts */
-    const char *wrong; /* what a kernel or a caller did wrong; NULL: nothing */
+    const char *wrong; /* the mistake of a kernel or a caller; NULL: none */
 } gpu_counts;
 
 /* Starts again; the table is valid until the next call. */
@@ -41,14 +41,14 @@ gpu_counts gpu_count(void);
 /* To change what fails while things exist. */
 void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
 
-/* The next graph begins, and never ends: its wait fails, and so does every call after it. */
+/* The next graph starts but never ends: its wait fails, and so does every later call. */
 void gpu_lose_in_graph(void);
 /* Graphs begin from now on and never end, and the driver reports no error. */
 void gpu_get_stuck(void);
 /* Memory of a device that another library has; its contents can be read and written directly. */
 void *gpu_foreign(size_t bytes, int ordinal);
 void gpu_foreign_put(void *data);
-/* Makes another library's context current on this thread; the current one. */
+/* Makes another library's context current on this thread; returns the current one. */
 void gpu_enter_other(void *context);
 void *gpu_current(void);
 

@@ -113,7 +113,7 @@ int gpu_host_put(void *data)
     return TAKT_CU_OK;
 }
 
-/* Whether [ptr, ptr + bytes) lies in one block. */
+/* Whether [ptr, ptr + bytes) is inside one block. */
 bool gpu_has(takt_cu_ptr ptr, size_t bytes)
 {
     const gpu_block *b = block_of(ptr);

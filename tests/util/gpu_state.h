@@ -23,14 +23,14 @@ typedef struct gpu_state {
     gpu_counts count;
     gpu_block blocks[GPU_BLOCKS];
     gpu_held *held;
-    takt_cu_ctx current, under; /* the stack of contexts: what was current before */
+    takt_cu_ctx current, under; /* the stack of contexts: the previously current ones */
     bool is_lost_in_graph, is_stuck;
     const void *late[GPU_LATE]; /* graphs that run at the next wait */
     size_t late_count;
     struct {
         takt_cu_function function;
         unsigned bytes;
-    } shared[GPU_FUNCTIONS]; /* memory that functions may have, as they were told last */
+    } shared[GPU_FUNCTIONS]; /* memory that functions may have, as last set */
 } gpu_state;
 
 extern gpu_state gpu;
@@ -53,7 +53,7 @@ size_t gpu_drop(void *object);
 void gpu_drop_all(void);
 /* Remembers the first thing that was wrong. */
 void gpu_complain(const char *why);
-/* Bytes of shared memory that a block can ask for. */
+/* Bytes of shared memory that a block can request. */
 int gpu_shared_most(void);
 /* Whether [ptr, ptr + bytes) lies in one block of device memory; complains otherwise. */
 bool gpu_has(takt_cu_ptr ptr, size_t bytes);

@@ -146,13 +146,13 @@ typedef struct node {
     struct node *next;
     takt_cu_kernel_node kernel; /* function NULL: a copy */
     takt_cu_copy_node copy;
-    takt_cuda_launch launch; /* whose arguments these are */
+    takt_cuda_launch launch; /* the node whose arguments these are */
     bool is_together;
 } node;
 
 typedef struct list {
-    node *first, *last, *before; /* before: the last but one */
-    bool is_open;                /* the last waits for nothing so far */
+    node *first, *last, *before; /* previous: the last but one */
+    bool is_open;                /* nothing to wait for yet */
 } list;
 
 int gpu_graph_create(takt_cu_graph *graph, unsigned flags)

@@ -80,7 +80,7 @@ static takt_id new_value(maker *m, const takt_type *type)
 
 /* ---- old values ---- */
 
-/* The last ones more often than the others: views of what was just computed, used again. */
+/* Recent values more often than others: views of new values, used again. */
 static takt_id any_value(maker *m)
 {
     const size_t last = m->count < 4 ? m->count : 4;
@@ -139,8 +139,8 @@ static bool goes_with(const maker *m, const takt_gen_call *c, takt_id base)
     return takt_type_count(type, &count) && count > 0;
 }
 
-/* Element-wise calls take the type of what they are applied to where they can, so that chains form
- * without casts between them. */
+/* Element-wise calls use the type of their operand where possible, so that chains form without
+ * casts. */
 static void adopt_dtype(const maker *m, takt_gen_call *c, takt_id base)
 {
     const takt_op *op = c->node->op;
@@ -185,7 +185,7 @@ static const takt_op *draw_mixer(maker *m, takt_dtype dtype)
                               : numbers[takt_random_below(&m->random, 5)];
 }
 
-/* A value that an element-wise step computes meets a view of itself, perhaps in the same step. */
+/* A value of an element-wise step is combined with a view of itself, perhaps in the same step. */
 static void mix(maker *m)
 {
     takt_id y = any_value(m);
@@ -268,7 +268,7 @@ static takt_status finish(maker *m)
     return g->status;
 }
 
-/* More elements than one round of a step works on. */
+/* More elements than one round of a step processes. */
 static void large_input(maker *m)
 {
     static const takt_type shapes[] = {

@@ -20,7 +20,7 @@ static void read_sample(takt_gen_call *c, const takt_sample_ranges *ranges)
     }
 }
 
-/* Whether the op takes these types, and none of them or of its results is to be avoided. */
+/* Whether the op accepts these types, and none of them or of its results is excluded. */
 static bool is_possible(takt_ctx *ctx, const takt_gen_call *c, takt_dtype_set avoid)
 {
     takt_graph *g;
@@ -53,7 +53,7 @@ static bool holds(takt_dtype dtype, const takt_sample_range *range)
            (range->low >= 0 || (takt_dtype_is_signed(dtype) && range->low >= -most));
 }
 
-/* All inputs of the same type as input `of` get another. */
+/* Gives all inputs with the type of input `of` another type. */
 static bool retype(takt_ctx *ctx, takt_gen_call *c, uint32_t of, takt_dtype dtype,
                    takt_dtype_set avoid)
 {
@@ -80,7 +80,7 @@ static bool has_dtype(const takt_gen_call *c, takt_dtype dtype)
     return false;
 }
 
-/* Subgraphs have types of their own, so ops with subgraphs stay as they are. */
+/* Subgraphs have their own types, so ops with subgraphs are left unchanged. */
 static bool choose(takt_ctx *ctx, takt_random *random, const takt_gen_options *options,
                    takt_gen_call *c)
 {

@@ -31,7 +31,7 @@ static takt_id slice(takt_graph *g, takt_random *r, takt_id id)
     return takt_slice(g, id, axis, start, stop, 1 + below(r, 2) * below(r, 3));
 }
 
-/* Two axes become one, one becomes two, or all become one. */
+/* Merges two axes, splits one, or merges all. */
 static takt_id reshape(takt_graph *g, takt_random *r, takt_id id)
 {
     const takt_type t = *takt_type_of(g, id);

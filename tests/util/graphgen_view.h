@@ -9,7 +9,7 @@ enum { TAKT_GEN_LARGEST = 20000 }; /* elements that a view may have */
 
 /* A slice, reshape, transpose, split, concat, broadcast, pad, ... of `id`, of any shape. */
 takt_id takt_gen_view(takt_graph *g, takt_random *r, takt_id id);
-/* Elements of `id` in another place, of a shape that broadcasts with its own to its own. */
+/* Elements of `id` at other positions, in a shape that broadcasts to its own. */
 takt_id takt_gen_operand(takt_graph *g, takt_random *r, takt_id id);
 /* `id` as a value of type `want`, by casts and views; TAKT_NONE if that cannot be. */
 takt_id takt_gen_fit(takt_graph *g, takt_random *r, takt_id id, const takt_type *want);

@@ -24,7 +24,7 @@ typedef struct fiber {
     uint32_t least;
 } fiber;
 
-/* What one block has for itself. */
+/* The private data of one block. */
 typedef struct block_memory {
     char *stacks;
     fiber *fibers;
@@ -36,13 +36,13 @@ typedef struct group {
     const void *args;
     block_memory own;
     uint32_t round;
-    bool is_open; /* some threads have not come to the end of the round */
+    bool is_open; /* some threads have not reached the end of the round */
     void *home;   /* the caller's stack pointer */
     fiber *current;
     const char *wrong;
 } group;
 
-/* ---- switching: what a function must keep is saved on the stack that is left ---- */
+/* ---- switching: saves the callee-saved registers on the old stack ---- */
 
 __attribute__((noinline, used)) void grid_switch(void **save, void *to);
 
@@ -192,7 +192,7 @@ static void step_into(group *g, fiber *f)
     grid_switch(&g->home, f->sp);
 }
 
-/* Threads that await a word which has its value; false: none went on. */
+/* Resumes threads whose awaited word has its value; false: there were none. */
 static bool advance_awaiting(group *g)
 {
     bool any = false;

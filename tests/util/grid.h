@@ -24,7 +24,7 @@ typedef struct grid_launch {
     bool is_together; /* blocks may wait for each other: a cooperative launch */
 } grid_launch;
 
-/* NULL, or what was wrong with the launch: a barrier that some threads never came to, shared memory
+/* NULL, or the defect of the launch: a barrier that some threads never reached, shared memory
  * beyond its end, a block too large, no memory. */
 const char *grid_run(const grid_launch *launch, const void *args);
 

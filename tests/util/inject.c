@@ -15,7 +15,7 @@ enum { RED = 32, RED_BYTE = 0xB7, FRESH = 0xA5, FREED = 0xDD, KEPT_BYTES = 1 << 
 enum { PAGE = 1 << 16, PAGES_BYTES = 1 << 30 }; /* as large as the pages of any machine */
 static const uint64_t alive = 0x6C69766562616C6Cu, dead = 0x6465616462616C6Cu;
 
-struct takt_inject_block { /* stands right before the lower red zone */
+struct takt_inject_block { /* directly before the lower red zone */
     uint64_t magic;
     size_t size;
     takt_inject_block *next, *before;
@@ -59,8 +59,7 @@ static bool strikes_locked(takt_inject *inject, unsigned kind)
     return hit;
 }
 
-/* Each byte is compared with the one before it, by a function that takes many at once: sweeps look
- * at gigabytes. */
+/* Compares each byte with the previous one by memcmp, which is fast: sweeps check gigabytes. */
 static bool all_are(const unsigned char *at, size_t count, unsigned char byte)
 {
     return count == 0 || (at[0] == byte && memcmp(at, at + 1, count - 1) == 0);
@@ -224,7 +223,7 @@ static void join(void *user, void *handle)
     pthread_mutex_unlock(&inject->lock);
 }
 
-/* 0, or what the operation is to fail with; *is_short for reads that end early. */
+/* 0, or the error of the operation; *is_short for reads that end early. */
 static int file_strike(takt_inject *inject, bool *is_short)
 {
     const bool hit = strikes_locked(inject, TAKT_INJECT_FILES);
@@ -305,7 +304,7 @@ static int write_on(void *user, takt_file *file, const void *from, size_t count)
     const int error = strike_or_errno(inject);
     if (error == 0)
         return inject->inner_files.write(inject->inner_files.user, file, from, count);
-    /* A full disk takes a part before it refuses the rest. */
+    /* A full disk accepts a part before it refuses the rest. */
     const int inner = inject->inner_files.write(inject->inner_files.user, file, from, count / 2);
     return inner != 0 ? inner : error;
 }

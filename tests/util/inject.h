@@ -26,14 +26,13 @@ typedef enum takt_inject_mode {
     TAKT_INJECT_EVER
 } takt_inject_mode;
 
-/* What can be made to fail; kinds share one count of operations. */
+/* The operations that can be made to fail; kinds share one counter. */
 enum {
     TAKT_INJECT_MEMORY = 1,
     TAKT_INJECT_FILES = 2,
     TAKT_INJECT_THREADS = 4,
     TAKT_INJECT_ALL = 7,
-    /* Nothing more fails, but code that reads what was freed is stopped by the processor: every
-     * block has pages of its own. Slow. */
+    /* Nothing fails, but access to freed memory traps: every block has its own pages. Slow. */
     TAKT_INJECT_GUARDED = 8,
 };
 
@@ -63,7 +62,7 @@ typedef struct takt_inject {
     pthread_mutex_t lock;
     takt_inject_block *live, *freed_first, *freed_last;
     size_t freed_bytes;
-    unsigned char *pages; /* of guarded blocks, one after the other; none is used twice */
+    unsigned char *pages; /* of guarded blocks, in order; none is reused */
     size_t pages_used;
 } takt_inject;
 
@@ -83,7 +82,7 @@ typedef takt_status takt_scenario(takt_inject *inject, void *user);
 typedef struct takt_sweep_report {
     bool is_good;
     uint64_t runs;       /* with a failure injected */
-    uint64_t operations; /* of one run without */
+    uint64_t operations; /* of one run without failures */
     uint64_t survived;   /* runs that succeeded in spite of the failure */
     char message[512];
 } takt_sweep_report;

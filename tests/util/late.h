@@ -19,7 +19,7 @@
 typedef struct takt_late_control {
     /* To be set before use. */
     uint64_t fail_at;  /* that call of a hook fails, counted from 1; 0: none */
-    bool is_for_ever;  /* and all that come after it */
+    bool is_for_ever;  /* and all calls after it */
     unsigned refuses;  /* every node of this number is refused; 0: none but those with subgraphs */
     unsigned delay_us; /* of the thread, before it begins a segment */
     const takt_machine *machine; /* NULL: copies cost nothing */
@@ -36,7 +36,7 @@ extern const takt_backend takt_backend_late;
 
 /* All zero again. */
 void takt_late_begin(void);
-/* What was done wrong so far, or is not given back; NULL: nothing. */
+/* The first misuse or leak so far; NULL: none. */
 const char *takt_late_end(void);
 
 #endif

@@ -8,7 +8,8 @@
 
 takt_late_control takt_late;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of what went wrong */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of the recorded
+                                                          * misuse */
 static const char *wrong;
 
 void takt_late_note(const char *what)
@@ -101,7 +102,7 @@ static void put(void *dev, void *data, size_t bytes)
     atomic_fetch_sub(&takt_late.bytes, (int64_t)bytes);
 }
 
-/* All of it lies in one block; false for memory of the host. */
+/* Whether it is inside one block; false for host memory. */
 bool takt_late_is_ours(const void *data, size_t bytes)
 {
     const unsigned char *at = data;

@@ -10,11 +10,11 @@ typedef struct takt_late_device {
 
 extern const takt_device takt_late_memory;
 
-/* Counts a call, and tells whether it is one that fails. */
+/* Counts a call, and returns whether it should fail. */
 bool takt_late_fails(void);
 /* Keeps the first thing that was done wrong: static text. */
 void takt_late_note(const char *what);
-/* All of it lies in one block; false for memory of the host. */
+/* Whether it is inside one block; false for host memory. */
 bool takt_late_is_ours(const void *data, size_t bytes);
 /* Copies, if both ends are where they should be. */
 void takt_late_move(takt_copy way, void *to, const void *from, size_t bytes);

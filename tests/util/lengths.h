@@ -1,5 +1,5 @@
-/* lengths.h - a session that goes from length to length gives, at every one of them, the bits of a
- * plan that was made for that length alone, with numbers put in before the first pass. */
+/* lengths.h - a session that changes its length gives, at every one of them, the bits of a plan
+ * made for that length alone, with numbers substituted before the first pass. */
 #ifndef TAKT_TESTS_LENGTHS_H
 #define TAKT_TESTS_LENGTHS_H
 

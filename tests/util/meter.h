@@ -9,7 +9,7 @@
 
 typedef struct meter {
     size_t live, peak, asked; /* bytes now, at most, in all */
-    bool fills;               /* what is fresh has `filling` in all its bytes */
+    bool fills;               /* new memory has `filling` in all its bytes */
     unsigned char filling;
 } meter;
 

@@ -90,7 +90,7 @@ static bool add_bytes(run *r, case_values *to, const takt_pb_value *v, const voi
     return add(r, to, v->name, -1, &tensor);
 }
 
-/* The bytes stay until the arena dies: descriptions look into them. */
+/* The bytes live as long as the arena: descriptions point into them. */
 static bool load_bytes(run *r, const char *path, void **bytes, size_t *length)
 {
     void *block;
@@ -290,7 +290,7 @@ static bool run_known(run *r, takt_model **m)
     return load_known(r, m) && run_model(r, *m);
 }
 
-/* The model written and read back: what it gives must be what it gave. */
+/* The model written and read back: its results must not change. */
 static bool run_again(run *r, takt_model **m)
 {
     const case_tolerance tolerance = r->tolerance;

@@ -39,17 +39,17 @@ typedef struct case_report {
 /* Runs `folder` (model.onnx, test_data_set_N) on one backend. */
 void onnx_case_run(const char *folder, const char *backend, case_tolerance tolerance,
                    case_report *report);
-/* Loads its model: as it is, else with the numbers of items of sequences and optionals, else with
- * the values of its inputs. */
+/* Loads its model: without values, else with the numbers of items of sequences and optionals, else
+ * with the values of its inputs. */
 takt_status onnx_case_load(takt_ctx *ctx, const char *path, const takt_pb_graph *graph,
                            const case_values *in, case_report *report, takt_model **m);
 takt_status onnx_case_load_known(takt_ctx *ctx, const char *path, const case_values *in,
                                  case_report *report, takt_model **m);
 takt_tensor_view onnx_case_view(const takt_tensor *t);
-/* Cases whose expected values another generator of random numbers drew. */
+/* Cases whose expected values come from another random number generator. */
 bool onnx_case_is_random(const char *name);
 /* Cases of Debian's that contradict themselves: a model without the epsilon that its results were
- * made with, and bf16 whose data have another rank than the model says. */
+ * made with, and bf16 data of a different rank than in the model. */
 bool onnx_case_is_wrong(const char *suite, const char *name);
 /* The folder of real models and data, which several checkouts may share: $TAKT_DATA, else
  * ../shared/data; NULL if there is none. */

@@ -1,4 +1,4 @@
-/* onnx_case_load.c - loads the model of a case: as it is, with the numbers of items of its
+/* onnx_case_load.c - loads the model of a case: without values, with the numbers of items of its
  * sequences and optionals, or with the values of its inputs. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* onnx_data.c - where models and cases lie that Takt does not carry. */
+/* onnx_data.c - finds models and cases that are not part of the repository. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* splitmix64: any seed will do. */
+/* splitmix64: works with any seed. */
 uint64_t takt_random_bits(takt_random *r)
 {
     uint64_t z = r->state += 0x9E3779B97F4A7C15u;

@@ -27,7 +27,7 @@ static void cut(rnn_text *w, const rnn_text_form *f, const char *what, int part)
             (part + 1) * f->units);
 }
 
-/* `left` is put on the other side of a sum or product where the case says so. */
+/* Swaps the sides of a sum or product if the case requires it. */
 static void pair(rnn_text *w, const rnn_text_form *f, const char *op, const char *a, const char *b)
 {
     add(w, "%s(%s, %s)", op, f->swaps ? b : a, f->swaps ? a : b);
@@ -123,7 +123,7 @@ static void write_gru(rnn_text *w, const rnn_text_form *f)
     add(w, "\n");
 }
 
-/* What the cell keeps; the last letter is missing where gates are coupled. */
+/* The gates that the cell keeps; the last letter is missing if gates are coupled. */
 static const char *kept_of(const rnn_text_form *f, bool is_outside)
 {
     static const char *const inside[] = {", h, h1", ", h, i, c, g, o, t, f", ", m, h, z, q, n",
@@ -211,7 +211,7 @@ void rnn_text_write(rnn_text *w, const rnn_text_form *f, bool gives_more)
     int axis = 0;
     for (const char *k = kept_of(f, true); *k != '\0'; k++)
         if (*k == 'k')
-            add(w, ", %d", axis++ % 2); /* results may lie in other ways than each other */
+            add(w, ", %d", axis++ % 2); /* results may have different layouts */
     add(w, "%s], reverse=%s,\n    body=graph(", gives_more ? ", 0" : "",
         f->reverse ? "true" : "false");
     write_types(w, f, true);

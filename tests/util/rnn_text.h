@@ -12,7 +12,7 @@ typedef struct rnn_text_form {
     int kind;
     const char *dtype, *acts[5]; /* as in the kernel's contract */
     int length, batch, units;
-    int order[4]; /* which part of x each gate is */
+    int order[4]; /* the part of x for each gate */
     bool bias, transposed, clip, live, peephole, couples, clips_cell;
     bool slices_first, param, batch_first, reverse, swaps;
     bool keeps; /* gives what steps begin with and the values of gates, too */

@@ -67,7 +67,8 @@ static int quantified(program *p, int depth, int plain, int limit)
     return add(p, n);
 }
 
-/* `limit`: predicates that may stand anywhere; `plain`: those that may stand where nothing turns.
+/* `limit`: predicates that may occur anywhere; `plain`: those that may occur where nothing is
+ * negated.
  */
 static int formula(program *p, int depth, int plain, int limit)
 {

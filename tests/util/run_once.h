@@ -1,4 +1,4 @@
-/* run_once.h - a model of text, run once on random inputs, and how far results lie apart. */
+/* run_once.h - a model from a text, run once on random inputs, and the distance of results. */
 #ifndef TAKT_TESTS_RUN_ONCE_H
 #define TAKT_TESTS_RUN_ONCE_H
 

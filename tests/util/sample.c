@@ -150,9 +150,9 @@ typedef struct task {
     size_t out_count, in_count;
     takt_id out[TAKT_MAX_OUTPUTS], seed[TAKT_MAX_OUTPUTS];
     takt_array weight[TAKT_MAX_OUTPUTS];
-    uint32_t result[TAKT_MAX_OUTPUTS]; /* of the node, that out[i] is */
+    uint32_t result[TAKT_MAX_OUTPUTS]; /* index of the node's result that out[i] is */
     takt_id in[TAKT_SAMPLE_INPUTS], gradient[TAKT_SAMPLE_INPUTS];
-    size_t which[TAKT_SAMPLE_INPUTS]; /* input that in[i] is */
+    size_t which[TAKT_SAMPLE_INPUTS]; /* index of the input that in[i] is */
 } task;
 
 static takt_status append_outputs(task *t)

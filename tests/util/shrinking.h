@@ -1,5 +1,4 @@
-/* shrinking.h - what tests of smaller models share: data, and a timer that says what it is reported
- * to.
+/* shrinking.h - shared by tests of smaller models: data, and a timer that returns preset times.
  */
 #ifndef TAKT_TESTS_UTIL_SHRINKING_H
 #define TAKT_TESTS_UTIL_SHRINKING_H
@@ -16,7 +15,7 @@ int shrink_keep_text(void *user, const char *bytes, size_t length);
  * failure was reported. */
 takt_data *shrink_data(takt_ctx *ctx, const char *name, size_t width, int what);
 
-/* What comparisons answer, one after another. */
+/* The results of comparisons, in order. */
 typedef struct shrink_told {
     size_t calls;
     const takt_verdict *verdicts; /* the last one for all that follow */

@@ -15,7 +15,7 @@ void takt_sites_plan(uint64_t fail_at, bool ever);
 uint64_t takt_sites_calls(void);
 /* Whether the call just entered has to fail, for an allocator (takt_inject.fails). */
 bool takt_sites_strike(void *user);
-/* The site of call `k` of the run before, or NULL; only the first ones are remembered. */
+/* The site of call `k` of the previous run, or NULL; only the first ones are remembered. */
 const takt_site *takt_sites_at(uint64_t k);
 /* How often it has failed. */
 unsigned takt_site_failures(const takt_site *site);
@@ -26,7 +26,7 @@ typedef struct takt_site_excuse {
     const char *why;
 } takt_site_excuse;
 /* Prints "what: H allocation sites hit of K known" and the sites that never failed; returns how
- * many of those have no excuse. The list ends with a file of NULL. */
+ * many of those are not excused. The list ends with a file of NULL. */
 size_t takt_sites_report(const char *what, const takt_site_excuse *excuses);
 
 #endif

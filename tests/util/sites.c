@@ -8,7 +8,7 @@
 enum { REMEMBERED = 1 << 16 };
 
 static struct {
-    takt_site *now; /* fails; NULL: nothing does */
+    takt_site *now; /* fails; NULL: none does */
     uint64_t calls, fail_at;
     bool ever;
     const takt_site *order[REMEMBERED];
@@ -26,7 +26,7 @@ takt_site_call takt_site_enter(takt_site *site, takt_arena *arena)
     if (!strikes)
         return call;
     state.now = site;
-    if (arena != NULL) { /* room that is there must not help */
+    if (arena != NULL) { /* spare room must not help */
         call.arena = arena;
         call.newest = arena->newest;
         arena->newest = NULL;

@@ -10,7 +10,7 @@ typedef struct small_training {
     takt_trainer *trainer;
 } small_training;
 
-/* Adam, one thread; `files` may be NULL for the system's. False, and told, if it fails. */
+/* Adam, one thread; `files` may be NULL for the system's. False, and reported, if it fails. */
 bool small_training_begin(small_training *t, const takt_files *files);
 void small_training_end(small_training *t);
 /* One step on a batch that depends on the number of the step. */

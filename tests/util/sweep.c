@@ -65,7 +65,7 @@ static takt_sweep_report sweep_all(sweep *s, uint64_t most)
     run(s, TAKT_INJECT_OFF, 0);
     const uint64_t step = s->report.operations / most + 1;
     for (size_t m = 0; m < 2; m++) {
-        uint64_t k = 1 + m * (step / 2); /* both modes together see more of them */
+        uint64_t k = 1 + m * (step / 2); /* both modes together cover more of them */
         while (s->report.is_good && k < MOST_RUNS && run(s, modes[m], k))
             k += step;
     }

@@ -1,4 +1,4 @@
-/* trained_net.h - a small classifier, its batches, and the model as a trainer takes it. */
+/* trained_net.h - a small classifier, its batches, and its model for a trainer. */
 #ifndef TAKT_TESTS_TRAINED_NET_H
 #define TAKT_TESTS_TRAINED_NET_H
 

@@ -23,7 +23,7 @@ EXPORT extern int qemu_plugin_version;
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
 
 int qemu_plugin_version = VERSION;
-static uint64_t count; /* of the one thread that there is */
+static uint64_t count; /* of the only thread */
 
 static void translated(plugin_id id, block *b)
 {

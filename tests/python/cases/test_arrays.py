@@ -28,7 +28,7 @@ new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class Producer:
-    """Hands out DLPack tensors as a test wants them."""
+    """Produces DLPack tensors as a test needs them."""
 
     def __init__(self, **fields):
         self.data = (ctypes.c_float * 6)(1, 2, 3, 4, 5, 6)

@@ -15,7 +15,7 @@ MLP = ("model mlp(x: f32[batch, 16]) seed=3 {\n  h = dense(x, 64, act=relu)\n"
        "  return y = softmax(dense(h, 8) + 0)\n}")
 ONE = "model one(x: f32[16]) seed=3 { return y = dense(reshape(x, shape=[1, 16]), 4) }"
 
-# keyword, its value, what it changes in the plan
+# keyword, its value, its effect on the plan
 EFFECTS = [
     ("jit", False, lambda a, b: a.steps < b.steps),
     ("mixed_precision", True, lambda a, b: b.info["numerics"] == "fast"),
@@ -25,7 +25,7 @@ EFFECTS = [
 ]
 
 
-# Four wide layers side by side: the order of the steps decides how many live at once.
+# Four wide layers in parallel: the order of the steps decides how many are alive at once.
 FAN = "model fan(x: f32[batch, 64]) seed=3 {\n" + "".join(
     f"  a{i} = dense(x, 1024, act=relu)\n" for i in range(4)) + "".join(
     f"  b{i} = dense(a{i}, 8)\n" for i in range(4)) + "  return y = b0 + b1 + b2 + b3\n}"
@@ -191,7 +191,7 @@ class Smaller(unittest.TestCase):
         with self.assertRaises(takt.ArgumentError):
             takt.quantize(model, "int3")
         with self.assertRaises(takt.ArgumentError):
-            takt.quantize(model, "int8")  # there is nothing to calibrate on
+            takt.quantize(model, "int8")  # there is no data to calibrate on
 
     def test_arrays(self):
         w = takt.array([[1.0, 0.5], [-0.25, 0.1]])
@@ -269,7 +269,7 @@ class Texts(unittest.TestCase):
         read, found = writer.position, 0
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
-        for k in range(500):  # until a signal comes in between, and not before or after
+        for k in range(500):  # until a signal arrives in between, and not before or after
             try:
                 signal.setitimer(signal.ITIMER_REAL, max(1e-5, (k % 10) / 10 * whole.seconds))
                 writer.generate("a b", max_tokens=0, ignore_eos=True)
@@ -301,7 +301,7 @@ class Texts(unittest.TestCase):
         self.assertTrue(writer.generate("a b", max_tokens=3).text)
 
     def test_ctrl_c_after_a_text_within(self):
-        """A text that on_text writes does not keep Ctrl-C from ending the outer one."""
+        """A text generated inside on_text does not keep Ctrl-C from ending the outer one."""
         path = os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf")
         writer, other = takt.Generator(path), takt.Generator(path)
         before = signal.signal(signal.SIGINT, lambda number, frame: None)

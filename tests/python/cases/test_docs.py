@@ -1,4 +1,4 @@
-"""test_docs.py - docs/python.md runs as it is written, and every public name is documented."""
+"""test_docs.py - the code of docs/python.md runs, and every public name is documented."""
 import contextlib
 import io
 import os

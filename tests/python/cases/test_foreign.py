@@ -80,7 +80,7 @@ def draw(text, random):
 
 
 def evaluated(name, given, attributes):
-    """What the engine gives."""
+    """The engine's result."""
     from takt._ops import call
     if given and all(x is not None for x in given):
         return call(name, [takt.asarray(x) for x in given], dict(attributes))

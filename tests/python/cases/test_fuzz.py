@@ -74,7 +74,7 @@ def things(rng):
 
 
 def methods(label, thing):
-    """Bound methods of an object: those with a public name, and what Python calls by operators."""
+    """Bound methods of an object: public ones, and those that Python calls for operators."""
     special = ("__getitem__", "__setitem__", "__len__", "__dlpack__", "__call__", "__add__",
                "__matmul__", "__init__", "__enter__", "__iter__", "__eq__", "__repr__")
     for name in dir(type(thing)):
@@ -131,7 +131,8 @@ def functions():
 
 
 def targets():
-    """(name, callable) of everything public, and of what the package calls below it."""
+    """(name, callable) of everything public, and of the functions that the package calls below it.
+    """
     for name, target in functions():
         if name not in LEFT:
             yield name, target
@@ -176,7 +177,7 @@ class Fuzz(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder.name)  # what "x" is a path for lies there
+        os.chdir(self.folder.name)  # a file for arguments that are paths
 
     def test_arguments(self):
         found, names = [], set()

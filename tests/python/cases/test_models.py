@@ -1,4 +1,4 @@
-"""test_models.py - models: loaded, looked at, cut, saved; and what errors tell."""
+"""test_models.py - models: loaded, inspected, cut, saved; and the contents of errors."""
 import os
 import pathlib
 import tempfile

@@ -129,7 +129,7 @@ class NumPy(unittest.TestCase):
         self.assertEqual(s(x).tolist(), [3, -4])
         for name, values in (("int4", [-8, 7, 1]), ("uint4", [0, 15, 2]), ("int2", [-2, 1, 0]),
                              ("uint2", [3, 0, 1]), ("float4_e2m1fn", [0.5, -6, 3])):
-            x = np.array(values, getattr(ml_dtypes, name))  # a byte each there, packed here
+            x = np.array(values, getattr(ml_dtypes, name))  # one byte each there, packed here
             self.assertEqual(takt.asarray(x).tolist(), values)
             self.assertEqual(takt.ops.cast(x, dtype="f32").tolist(), values)
             mine = takt.array(x)

@@ -100,7 +100,7 @@ class Calls(unittest.TestCase):
         for shape in ((3,), (1, 4), (1, 3, 1), ()):
             with self.assertRaises(takt.ShapeError):
                 s(takt.zeros(shape))
-        self.assertEqual(s(takt.zeros((5, 3))).shape, (5, 3))  # as good as before
+        self.assertEqual(s(takt.zeros((5, 3))).shape, (5, 3))  # as before
         s.reshape({"n": 7})
         self.assertEqual(s.inputs[0].shape, (7, 3))
         with self.assertRaises(takt.Error):

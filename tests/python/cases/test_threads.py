@@ -30,7 +30,7 @@ def rows(count, seed=0):
 
 
 def together(work, count=COUNT):
-    """work(k) on `count` threads that begin at once; what they raised or found wrong."""
+    """work(k) on `count` threads that begin at once; returns what they raised or found wrong."""
     gate, failures = threading.Barrier(count), []
 
     def body(k):
@@ -364,8 +364,9 @@ class Stopped(unittest.TestCase):
         self.assertLess(int(said), 3)
 
     def test_other_interpreters(self):
-        # In a process of its own: after the first sub-interpreter PyGILState_Check says yes to
-        # everyone, and PyTorch then refuses to compute gradients in this one.
+        # In a separate process: after the first sub-interpreter PyGILState_Check is always true,
+        # and
+        # PyTorch then refuses to compute gradients in this one.
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/said"
             code = OUTSIDE.format(inside=INSIDE.format(path=path), path=sys.path)

@@ -20,7 +20,7 @@ def floats(*shape):
 @unittest.skipIf(torch is None, "torch is not installed")
 class Plans(unittest.TestCase):
     def test_parts_keep_the_layout(self):
-        def shuffled(x, a, b):  # as ShuffleNet does it
+        def shuffled(x, a, b):  # as in ShuffleNet
             one, two = F.conv2d(x, a).chunk(2, dim=1)
             y = torch.cat([one, F.relu(F.conv2d(two, b))], 1)
             y = y.view(1, 2, 8, 6, 6).transpose(1, 2).reshape(1, 16, 6, 6)
