@@ -200,11 +200,11 @@ def renewed(before, result):
     old = [new.pop((r["row"], r["threads"]), r) for r in before.get("rows", [])]
     rows = old + list(new.values())
     known = {r["row"] for r in rows} | {name for name, _ in result["failed"]}
-    return {**result, "rows": rows, "left_out":
-            result["left_out"] + [n for n in before.get("left_out", [])
-                                  if n.split(" ")[0] not in known],
-            "failed": result["failed"] + [f for f in before.get("failed", [])
-                                          if f[0] not in known]}
+    known |= {f"{r['row']} {r['threads']}T" for r in rows}
+    left = dict.fromkeys(result["left_out"] + before.get("left_out", []))
+    failed = [f for f in before.get("failed", []) if f[0] not in known]
+    return {**result, "rows": rows, "failed": result["failed"] + failed,
+            "left_out": [n for n in left if n not in known]}
 
 
 def begun(base, result):

@@ -14,6 +14,7 @@ sys.path.insert(0, PEERS)
 import wide_files  # noqa: E402
 import wide_models  # noqa: E402
 import wide_table  # noqa: E402
+from wide import renewed  # noqa: E402
 
 names = [row.name for row in wide_models.ROWS]
 assert len(set(names)) == len(names), "names are unique"
@@ -65,6 +66,13 @@ assert "1T against ncnn: 1 rows, 1 slower; geometric mean 0.80" in text, text
 assert "1T: behind the best peer on 2 of 2 rows" in text, text
 columns = {line.count("|") for line in text.splitlines() if line.startswith("|")}
 assert columns == {16}, columns
+# a row that has an old figure is not left out, and none is counted twice
+before = {"commit": "c", "rows": [row("a", 1, 2, "faster")], "left_out": ["b", "d", "a 2T"],
+          "failed": [["b", "why"], ["e", "why"]]}
+after = renewed(before, {"rows": [row("b", 1, 2, "faster")], "left_out": ["a", "d", "a 2T"],
+                         "failed": []})
+assert after["left_out"] == ["d", "a 2T"] and after["failed"] == [["e", "why"]], after
+assert [(r["row"], r.get("commit")) for r in after["rows"]] == [("a", "c"), ("b", None)], after
 
 
 def wide(*flags, python=sys.executable):
