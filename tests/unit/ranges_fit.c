@@ -1,5 +1,6 @@
 /* ranges_fit.c - sizes that keep changing without a range: few plans, the bits of a plan for each
  * size alone, and ranges that end at a limit or at the model's maximum. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,6 +236,25 @@ static void refused(void)
     takt_model_destroy(m);
 }
 
+static void long_name(void)
+{
+    enum { LETTERS = 1024 /* the most */ };
+    static char name[LETTERS + 1], text[LETTERS + 200], sizes[LETTERS + 40];
+    memset(name, 'n', LETTERS);
+    snprintf(text, sizeof text, "model m(x: f32[%s, 8], y: f32[k]) { return a = x * 2.0, b = -y }",
+             name);
+    takt_model *m = load(ctx, text);
+    snprintf(sizes, sizeof sizes, "%s=8,k=2", name);
+    takt_session *s = open_at(m, sizes);
+    snprintf(sizes, sizeof sizes, "%s=20", name);
+    EXPECT_OK(ctx, takt_session_fit(s, m, sizes));
+    EXPECT_EQ(takt_session_input(s, 0)->dims[0], 20);
+    EXPECT(takt_session_fit(s, m, "k=3") == TAKT_OK && end_at(s, 0) >= 20, "it keeps its range");
+    EXPECT_EQ(takt_session_input(s, 0)->dims[0], 20);
+    takt_session_destroy(s);
+    takt_model_destroy(m);
+}
+
 static takt_status scenario(takt_inject *inject, void *user)
 {
     takt_config config = {0};
@@ -277,6 +297,7 @@ int main(void)
         others_stay();
         refused_inside();
         refused();
+        long_name();
         const takt_sweep_report r = takt_sweep_some(scenario, NULL, TAKT_INJECT_MEMORY, 200);
         EXPECT(r.is_good && r.runs > 50, "%s", r.message);
     }

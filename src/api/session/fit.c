@@ -4,6 +4,7 @@
 #include "api/model.h"
 #include "api/ranges.h"
 #include "api/session/session.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "base/written.h"
 #include "ir/dim.h"
@@ -52,19 +53,38 @@ static void widen(const takt_session *s, takt_size_range *ranges, size_t count, 
     }
 }
 
+/* A name as sizes are written, of any length. */
+static void write_name(const char *name, takt_text *text)
+{
+    enum { USUAL = 128 };
+    char usual[USUAL];
+    void *block;
+    const size_t length = takt_name_write(name, usual, sizeof usual);
+    if (length < USUAL) {
+        takt_text_put(text, usual, length);
+        return;
+    }
+    if (takt_mem_get(text->ctx, length + 1, "a name", &block) != TAKT_OK) {
+        text->status = TAKT_ERR_MEMORY;
+        return;
+    }
+    (void)takt_name_write(name, block, length + 1);
+    takt_text_put(text, block, length);
+    takt_mem_put(text->ctx, block, length + 1);
+}
+
 /* All names that have a size, with these ranges; those that were not given keep what they have. */
 static void write(const takt_session *s, const takt_size_range *ranges, takt_text *text)
 {
-    enum { NAME = 1024 };
     const takt_plan *plan = plan_of(s);
-    char name[NAME];
     for (size_t i = 0; i < plan->name_count; i++) {
         const takt_size_range old = held(s, i), now = ranges[i].high >= 0 ? ranges[i] : old;
-        if (old.is_length || now.high < 0 ||
-            takt_name_write(takt_dims_name(plan->graph->dims, i), name, sizeof name) >= NAME)
+        if (old.is_length || now.high < 0)
             continue;
-        takt_text_add(text, "%s%s=%" PRId64, takt_text_get(text)[0] != '\0' ? "," : "", name,
-                      now.low);
+        if (takt_text_get(text)[0] != '\0')
+            takt_text_put(text, ",", 1);
+        write_name(takt_dims_name(plan->graph->dims, i), text);
+        takt_text_add(text, "=%" PRId64, now.low);
         if (now.low < now.high)
             takt_text_add(text, "..%" PRId64, now.high);
     }
