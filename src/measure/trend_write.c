@@ -119,7 +119,7 @@ static void table(takt_text *text, const takt_trend_view *v, double scale, const
     size_t step;
     takt_text_add(text,
                   "<table><tr><th>result</th><th>commit</th><th>%s</th><th>95&nbsp;%% interval"
-                  "</th><th>against the one before</th></tr>\n",
+                  "</th><th>change</th></tr>\n",
                   unit);
     for (size_t i = 0; i < v->count; i++) {
         const takt_plot_point *p = &v->points[i];
