@@ -144,6 +144,7 @@ takt("profile", path("odd.onnx"), "--duration", "0.02", "--flame", path("odd.svg
 ElementTree.parse(path("odd.svg"))
 svg = succeeds("plan", "--svg", CNN)
 expect(svg.startswith("<svg") and svg.endswith("</svg>\n") and "<rect" in svg, svg[:200])
+expect('viewBox="0 0 ' in svg, "a narrow page scales it instead of cutting it off")
 for words in (">scratch<", ">bytes<", ">step<", ">0</text>"):
     expect(words in svg, f"the arena's picture does not say {words}")
 

@@ -152,11 +152,12 @@ takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user
                       .plan = plan,
                       .step = (double)WIDE / (double)steps,
                       .byte = (double)HEIGHT / (double)bytes};
+    const int width = LEFT + WIDE + 30, height = TOP + HEIGHT + 40;
     takt_text_add(&text,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                  "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
-                  "fill=\"white\"/>\n",
-                  LEFT + WIDE + 30, TOP + HEIGHT + 40);
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+                  "height=\"%d\" font-family=\"sans-serif\">\n<rect width=\"100%%\" "
+                  "height=\"100%%\" fill=\"white\"/>\n",
+                  width, height, width, height);
     step_names(&c);
     boxes(&c);
     axes(&c);
