@@ -97,7 +97,7 @@ static void write_before(takt_json_writer *json, const takt_json *before)
 }
 
 /* Keys of an object are unique: of two files with the same name the first is reported. */
-static bool is_told(const takt_save_options *o, size_t index)
+static bool is_listed(const takt_save_options *o, size_t index)
 {
     for (size_t i = 0; i < index; i++)
         if (strcmp(last_part(o->reads[i]), last_part(o->reads[index])) == 0)
@@ -121,7 +121,7 @@ static takt_status write_link(const takt_model *m, const takt_save_options *o,
         return TAKT_OK;
     takt_json_put_open(json, "reads", '{');
     for (size_t i = 0; i < o->read_count; i++) {
-        if (is_told(o, i))
+        if (is_listed(o, i))
             continue;
         TAKT_TRY(takt_lineage_hash(m->ctx, o->reads[i], hex));
         takt_json_put_string(json, last_part(o->reads[i]), hex);

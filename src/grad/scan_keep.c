@@ -39,7 +39,7 @@ static void find_deep(keeper *k)
 }
 
 /* The result of an activation, or a part of a product. */
-static bool is_worth_keeping(const keeper *k, takt_id id)
+static bool should_keep(const keeper *k, takt_id id)
 {
     const takt_node *n = &k->from->nodes[id];
     return k->is_deep[id] && n->in_count == 1 &&
@@ -67,13 +67,13 @@ static bool keep_for(keeper *k, takt_id id)
 {
     if (!k->is_deep[id])
         return true;
-    if (is_worth_keeping(k, id))
+    if (should_keep(k, id))
         return keep(k, id);
     const takt_node *n = &k->from->nodes[id];
     bool good = n->in_count > 0;
     for (uint32_t j = 0; j < n->in_count && good; j++)
         if (n->in[j] != TAKT_NONE && k->is_deep[n->in[j]])
-            good = is_worth_keeping(k, n->in[j]) && keep(k, n->in[j]);
+            good = should_keep(k, n->in[j]) && keep(k, n->in[j]);
     return good;
 }
 

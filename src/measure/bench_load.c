@@ -71,7 +71,7 @@ static takt_status read_samples(takt_bench *b, const takt_json *list, takt_timin
 }
 
 /* A file without samples still has its statistics. */
-static void stats_as_told(const takt_json *o, takt_stats *s, double scale)
+static void stats_as_stored(const takt_json *o, takt_stats *s, double scale)
 {
     static const char *const names[TAKT_PERCENTILES] = {"50", "90", "95", "99"};
     const takt_json *p = member(o, "percentiles");
@@ -128,13 +128,13 @@ static takt_status read_row(takt_bench *b, const takt_json *config, const takt_j
     if (r->timing.count > 0)
         TAKT_TRY(takt_stats_compute(b->ctx, r->timing.samples, r->timing.count, &r->timing.stats));
     else
-        stats_as_told(latency, &r->timing.stats, 1e6);
+        stats_as_stored(latency, &r->timing.stats, 1e6);
     r->timing.first_ns = number(phases, "first") * 1e6;
     r->timing.warmup_runs = (size_t)fmax(0, number(phases, "warmup_runs"));
     r->timing.copy_ns = number(phases, "input_copy") * 1e6;
     r->load_ns = number(phases, "load") * 1e6;
     r->plan_ns = number(phases, "plan") * 1e6;
-    stats_as_told(rate, &r->throughput, 1);
+    stats_as_stored(rate, &r->throughput, 1);
     r->planned_peak = (uint64_t)fmax(0, fmin(number(memory, "peak"), 1e18));
     r->rss_delta = (uint64_t)fmax(0, fmin(number(memory, "measured_peak_rss_delta"), 1e18));
     r->allocations = (uint64_t)fmax(0, fmin(number(memory, "allocations_per_run"), 1e18));

@@ -123,7 +123,7 @@ void takt_net_close(int socket)
         close(socket);
 }
 
-bool takt_net_is_again(int error)
+bool takt_net_would_block(int error)
 {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }

@@ -20,7 +20,7 @@ int takt_net_write(int socket, const void *from, size_t count, size_t *done);
 /* Shuts down writing; data that the other side still sends can be read. */
 void takt_net_finish(int socket);
 void takt_net_close(int socket);
-bool takt_net_is_again(int error); /* EAGAIN and the like: try later */
+bool takt_net_would_block(int error); /* EAGAIN and the like: try later */
 
 /* Two ends of a pipe: a byte written to `to` wakes the thread that waits for `from`. */
 int takt_net_pipe(int *from, int *to);

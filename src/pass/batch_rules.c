@@ -13,7 +13,7 @@ static const takt_type *type_in(const takt_batch_node *x, size_t i)
 }
 
 /* Only input `first` has samples. */
-static bool is_alone(const takt_batch_node *x, size_t first)
+static bool only_has_samples(const takt_batch_node *x, size_t first)
 {
     for (uint32_t i = 0; i < x->n->in_count; i++)
         if (x->many[i] != (i == first))
@@ -76,7 +76,7 @@ static takt_id along(const takt_batch_node *x)
     int64_t axes[TAKT_MAX_RANK];
     const int rank = type_in(x, 0)->rank;
     const size_t count = takt_op_attr_count(x->n->op);
-    if (!is_alone(x, 0))
+    if (!only_has_samples(x, 0))
         return TAKT_NONE;
     takt_node_attrs(x->n, attrs);
     for (size_t i = 0; i < count; i++) {
@@ -152,10 +152,10 @@ static takt_id gather(const takt_batch_node *x)
     takt_node_attrs(x->n, attrs);
     const int64_t axis = attrs[0].i64;
     attrs[0].is_set = true;
-    if (is_alone(x, 1) && (axis == 0 || axis == -type_in(x, 0)->rank))
+    if (only_has_samples(x, 1) && (axis == 0 || axis == -type_in(x, 0)->rank))
         return append(x, x->in, attrs);
     attrs[0].i64 = shifted(axis);
-    return is_alone(x, 0) ? append(x, x->in, attrs) : gather_each(x, axis);
+    return only_has_samples(x, 0) ? append(x, x->in, attrs) : gather_each(x, axis);
 }
 
 /* The same indices for all samples, or further batch dimensions if samples have their own. */
@@ -166,7 +166,7 @@ static takt_id gather_sum(const takt_batch_node *x)
     takt_node_attrs(x->n, attrs);
     const int axis = takt_op_attr_index(x->n->op, "axis"),
               batch = takt_op_attr_index(x->n->op, "batch_dims");
-    const bool is_shared = attrs[batch].i64 == 0 && is_alone(x, 0);
+    const bool is_shared = attrs[batch].i64 == 0 && only_has_samples(x, 0);
     attrs[axis] = takt_attr_i64(shifted(attrs[axis].i64));
     attrs[batch] = takt_attr_i64(attrs[batch].i64 + !is_shared);
     for (uint32_t i = 0; i < x->n->in_count; i++)
@@ -208,7 +208,7 @@ static takt_id rotary(const takt_batch_node *x)
 static takt_id more_rows(const takt_batch_node *x)
 {
     const size_t rows = x->n->op == &takt_op_ggml_rows ? 1 : 0;
-    return is_alone(x, rows) ? append(x, x->in, x->n->attr) : TAKT_NONE;
+    return only_has_samples(x, rows) ? append(x, x->in, x->n->attr) : TAKT_NONE;
 }
 
 /* The weights are the same for all samples; rows without samples are repeated. */
@@ -258,7 +258,7 @@ static takt_id pad(const takt_batch_node *x)
     takt_attr attrs[TAKT_MAX_ATTRS];
     int64_t room[2][TAKT_MAX_RANK + 1] = {{0}};
     static const char *const names[] = {"before", "after"};
-    if (!is_alone(x, 0))
+    if (!only_has_samples(x, 0))
         return TAKT_NONE;
     takt_node_attrs(x->n, attrs);
     for (int side = 0; side < 2; side++) {
@@ -281,7 +281,7 @@ static takt_id matmul(const takt_batch_node *x)
     takt_id in[2] = {x->in[0], x->in[1]};
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_node_attrs(x->n, attrs);
-    if (is_alone(x, 0) && t[0]->rank >= 2 && t[1]->rank <= 2)
+    if (only_has_samples(x, 0) && t[0]->rank >= 2 && t[1]->rank <= 2)
         return append(x, in, attrs); /* [dim, ..., m, k] by a matrix or a vector */
     const int rank = t[0]->rank > t[1]->rank ? t[0]->rank : t[1]->rank;
     const int full = rank < 2 ? 2 : rank;
@@ -325,7 +325,7 @@ static takt_id merged(const takt_batch_node *x)
     const bool is_attention = x->n->op == &takt_op_attention;
     const bool has_mask = is_attention && x->n->in_count > MASK && x->in[MASK] != TAKT_NONE;
     if (x->n->in_count > TAKT_MAX_RANK || x->n->out_count != 1 ||
-        (!is_attention && !is_alone(x, 0)) || (has_mask && type_in(x, 0)->dim[0] != 1))
+        (!is_attention && !only_has_samples(x, 0)) || (has_mask && type_in(x, 0)->dim[0] != 1))
         return TAKT_NONE;
     for (uint32_t i = 0; i < x->n->in_count; i++) {
         in[i] = x->in[i];

@@ -65,7 +65,7 @@ static bool mentions(takt_growth *w, takt_dim d, int64_t *sizes, size_t count)
 }
 
 /* Whether the size of a remaining input gives the number of rows. */
-static takt_status is_told(takt_growth *w, bool *is)
+static takt_status has_count(takt_growth *w, bool *is)
 {
     const takt_graph *g = w->c.in;
     const size_t count = takt_dims_name_count(g->dims);
@@ -220,7 +220,7 @@ static takt_status edges(takt_growth *w)
 {
     takt_copier *c = &w->c;
     bool tells;
-    TAKT_TRY(is_told(w, &tells));
+    TAKT_TRY(has_count(w, &tells));
     for (size_t i = 0; i < c->in->input_count; i++) {
         const takt_port *p = &c->in->inputs[i];
         takt_graph_inherit(c->out, &c->in->nodes[p->id]);

@@ -7,13 +7,13 @@
 #include "pass/recognise.h"
 
 /* A transpose without one of the size-1 axes of its operand. */
-typedef struct turn {
+typedef struct permutation {
     int64_t perm[4];
     takt_dim dim[4]; /* of the operand */
-} turn;
+} permutation;
 
 /* Reads a transpose of four axes, or of five without axis `gone`. */
-static bool read_turn(const takt_graph *g, const takt_node *n, int gone, turn *t)
+static bool read_permutation(const takt_graph *g, const takt_node *n, int gone, permutation *t)
 {
     const takt_attr *perm = takt_node_attr(n, "perm");
     const takt_type *from = takt_type_of(g, n->in[0]);
@@ -36,7 +36,7 @@ static bool ends_with(const takt_graph *g, takt_id id, takt_dim a, takt_dim b)
            takt_dim_same(g->dims, t->dim[t->rank - 1], b);
 }
 
-static bool is_split(const turn *t, bool is_transposed)
+static bool is_split(const permutation *t, bool is_transposed)
 {
     const int64_t want[4] = {0, 2, is_transposed ? 3 : 1, is_transposed ? 1 : 3};
     for (int d = 0; d < 4; d++)
@@ -46,15 +46,15 @@ static bool is_split(const turn *t, bool is_transposed)
 }
 
 /* Heads of queries, keys or values alone. */
-static bool find_alone(const takt_graph *g, takt_id id, bool is_transposed, takt_heads *found)
+static bool find_separate(const takt_graph *g, takt_id id, bool is_transposed, takt_heads *found)
 {
     const takt_node *moved = takt_known_op(g, id, &takt_op_reshape);
     const takt_node *n = takt_known_op(g, moved != NULL ? moved->in[0] : id, &takt_op_transpose);
     const int rank = n != NULL ? n->type->rank : 0;
     for (int gone = rank == 4 ? -1 : 0; (rank == 4 && gone < 0) || (rank == 5 && gone < 5);
          gone++) {
-        turn t;
-        if (!read_turn(g, n, gone, &t) || !is_split(&t, is_transposed) ||
+        permutation t;
+        if (!read_permutation(g, n, gone, &t) || !is_split(&t, is_transposed) ||
             !ends_with(g, id, t.dim[is_transposed ? 3 : 1], t.dim[is_transposed ? 1 : 3]))
             continue;
         *found = (takt_heads){n->in[0], -1, t.dim[0], t.dim[1], t.dim[2], t.dim[3]};
@@ -112,7 +112,7 @@ static bool find_stacked(const takt_graph *g, takt_id id, takt_heads *found)
 
 bool takt_find_heads(const takt_graph *g, takt_id id, bool is_transposed, takt_heads *found)
 {
-    return find_alone(g, id, is_transposed, found) ||
+    return find_separate(g, id, is_transposed, found) ||
            (!is_transposed && find_stacked(g, id, found));
 }
 

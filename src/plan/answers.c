@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "plan/builder.h"
 
-bool takt_answers_again(const takt_builder *b)
+bool takt_answers_replayed(const takt_builder *b)
 {
     return b->answers != NULL && b->answers->is_again;
 }
@@ -69,7 +69,7 @@ bool takt_answers_holds(const takt_builder *b, uint32_t buffer)
 void *takt_planner_get(takt_planner *p, size_t bytes)
 {
     takt_builder *b = takt_builder_of(p);
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_BLOCK);
         if (a == NULL || a->bytes < bytes)
             return NULL;
@@ -92,7 +92,7 @@ static const char *text_of(takt_planner *p, const char *format, va_list args)
         takt_answers_give_up(b);
         return takt_arena_text(&p->plan->arena, text, length < 0 ? 0 : LONGEST - 1);
     }
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_TEXT);
         return a != NULL && strcmp(a->format, text) == 0 ? a->format : NULL;
     }
@@ -113,7 +113,7 @@ const char *takt_planner_text(takt_planner *p, const char *format, ...)
 const char *takt_planner_same_text(takt_planner *p, const char *format, ...)
 {
     takt_builder *b = takt_builder_of(p);
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_TEXT);
         return a != NULL ? a->format : NULL;
     }
@@ -132,14 +132,14 @@ void takt_planner_rigid(takt_planner *p)
 const void *takt_planner_recall(takt_planner *p)
 {
     takt_builder *b = takt_builder_of(p);
-    const takt_answer *a = takt_answers_again(b) ? takt_answers_next(b, TAKT_ASKED_KIND) : NULL;
+    const takt_answer *a = takt_answers_replayed(b) ? takt_answers_next(b, TAKT_ASKED_KIND) : NULL;
     return a != NULL ? a->at : NULL;
 }
 
 takt_status takt_planner_remember(takt_planner *p, const void *kind)
 {
     takt_builder *b = takt_builder_of(p);
-    if (takt_answers_again(b))
+    if (takt_answers_replayed(b))
         return TAKT_OK;
     return takt_answers_keep(b, (takt_answer){.what = TAKT_ASKED_KIND, .at = kind});
 }

@@ -50,7 +50,7 @@ typedef struct takt_answers {
 struct takt_builder;
 
 /* Whether answers are replayed to the step being compiled. */
-bool takt_answers_again(const struct takt_builder *b);
+bool takt_answers_replayed(const struct takt_builder *b);
 /* The next answer, or NULL if it answers another request. */
 const takt_answer *takt_answers_next(struct takt_builder *b, takt_asked what);
 /* Records an answer, if those of this step are recorded. */

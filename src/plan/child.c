@@ -108,7 +108,7 @@ takt_status takt_planner_child(takt_planner *p, const takt_graph *g, takt_plan *
     takt_builder *b = takt_builder_of(p);
     takt_answer answer = {.what = TAKT_ASKED_CHILD};
     *child = NULL;
-    if (takt_answers_again(b))
+    if (takt_answers_replayed(b))
         return again(p, g, child);
     if (b->in_prologue)
         takt_answers_give_up(b);

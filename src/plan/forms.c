@@ -169,7 +169,7 @@ static takt_status make(takt_builder *b, takt_id node, const takt_packer *how, c
 takt_status takt_planner_form(takt_planner *p, takt_id node, const takt_packer *how, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_PACK);
         if (a == NULL || a->node != node || a->bytes != how->bytes ||
             strcmp(a->format, how->format) != 0)
@@ -209,7 +209,7 @@ takt_status takt_builder_fill_form(takt_builder *b, const takt_pack_name *name, 
 {
     filler *f = takt_planner_get(&b->p, sizeof *f);
     if (f == NULL)
-        return takt_answers_again(b) ? TAKT_OTHER_QUESTION : TAKT_ERR_MEMORY;
+        return takt_answers_replayed(b) ? TAKT_OTHER_QUESTION : TAKT_ERR_MEMORY;
     *f = (filler){name->fill, user};
     const takt_packer how = {.format = name->format,
                              .bytes = name->bytes,

@@ -112,7 +112,7 @@ takt_status takt_planner_inner(takt_planner *p, const takt_tensor *from, const c
     uint32_t buffer;
     takt_builder *b = takt_builder_of(p);
     const pack_source source = {.node = TAKT_NONE, .tensor = from};
-    if (takt_answers_again(b))
+    if (takt_answers_replayed(b))
         return pack_again(b, TAKT_NONE, format, bytes, index);
     /* Not tied to a node, so it is never found again. */
     const takt_pack_name name = {
@@ -183,7 +183,7 @@ takt_status takt_planner_packed_by(takt_planner *p, takt_id from, const takt_fil
     const char *kept = NULL;
     if (!p->is_constant[from])
         return takt_builder_fill_form(b, &name, user, index);
-    if (takt_answers_again(b))
+    if (takt_answers_replayed(b))
         return pack_again(b, from, format, bytes, index);
     for (uint32_t i = b->pack_of[from]; i != UINT32_MAX; i = b->packs[i].next)
         if (b->packs[i].bytes == bytes && b->packs[i].fill == fill &&

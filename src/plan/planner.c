@@ -34,7 +34,7 @@ takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large",
                          p->graph->nodes[node].op->name);
     view->offset = b->root_offset[node];
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_VIEW);
         if (a == NULL || a->node != node)
             return TAKT_OTHER_QUESTION;
@@ -157,7 +157,7 @@ static takt_status output_again(takt_planner *p, takt_id node, size_t input, siz
 takt_status takt_planner_output_over(takt_planner *p, takt_id node, size_t input, size_t *index)
 {
     takt_builder *b = takt_builder_of(p);
-    if (takt_answers_again(b))
+    if (takt_answers_replayed(b))
         return output_again(p, node, input, index);
     const takt_view *in = &p->step->in[input];
     const takt_buffer *buffer = &p->plan->buffers[in->buffer];
@@ -203,7 +203,7 @@ takt_status takt_planner_result(takt_planner *p, takt_id anchor, uint32_t k, siz
     if (!dense_view(type, &view) || !takt_type_bytes(type, &made.bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a result is too large");
     *index = p->step->out_count;
-    if (takt_answers_again(b)) {
+    if (takt_answers_replayed(b)) {
         const takt_answer *a = takt_answers_next(b, TAKT_ASKED_RESULT);
         if (a == NULL || a->bytes < made.bytes)
             return TAKT_OTHER_QUESTION;

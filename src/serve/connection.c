@@ -44,7 +44,7 @@ static void accept_all(takt_server *s)
         takt_net_close(socket);
     }
     /* The waiting job stays in the queue: retrying immediately would keep a processor busy. */
-    if (!takt_net_is_again(error))
+    if (!takt_net_would_block(error))
         s->accept_ns = takt_serve_now(s) + (uint64_t)TAKT_SERVE_ACCEPT_MS * 1000000;
 }
 
@@ -162,7 +162,7 @@ static bool fill(takt_server *s, takt_conn *c)
         return true;
     const int error = takt_net_read(c->socket, c->in + c->have, c->room - c->have, &done);
     if (error != 0)
-        return takt_net_is_again(error);
+        return takt_net_would_block(error);
     if (done == 0)
         return false; /* the peer has closed the connection: no response is needed */
     if (c->have == 0)
@@ -178,7 +178,7 @@ static bool flush(const takt_server *s, takt_conn *c)
         const int error =
             takt_net_write(c->socket, c->out.at + c->sent, c->out.length - c->sent, &done);
         if (error != 0)
-            return takt_net_is_again(error);
+            return takt_net_would_block(error);
         c->sent += done;
         c->since_ns = takt_serve_now(s);
     }
@@ -238,13 +238,13 @@ static bool drain(takt_server *s, takt_conn *c)
         if (error == 0 && done == 0)
             return false;
     }
-    return (error == 0 || takt_net_is_again(error)) &&
+    return (error == 0 || takt_net_would_block(error)) &&
            (takt_serve_now(s) - c->since_ns) / 1000000 <= TAKT_SERVE_DRAIN_MS;
 }
 
-static void end_conn(takt_server *s, takt_conn *c, bool is_told)
+static void end_conn(takt_server *s, takt_conn *c, bool is_answered)
 {
-    if (!is_told || !c->is_refused) {
+    if (!is_answered || !c->is_refused) {
         close_conn(s, c);
         return;
     }

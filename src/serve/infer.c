@@ -258,7 +258,7 @@ static bool is_written(const takt_tensor_view *v)
 }
 
 /* An error of the session is a server error. */
-static takt_status told(const takt_tensors *t, takt_session *session, takt_status status)
+static takt_status reported(const takt_tensors *t, takt_session *session, takt_status status)
 {
     if (status != TAKT_OK && takt_session_error(session)->status != TAKT_OK)
         t->s->ctx->error = *takt_session_error(session);
@@ -291,9 +291,9 @@ takt_status takt_tensors_run(takt_tensors *t)
     if (status == TAKT_OK)
         status = takt_session_create(t->plan, NULL, &t->session);
     for (size_t i = 0; i < t->count && status == TAKT_OK; i++)
-        status = told(t, t->session, takt_session_bind(t->session, t->names[i], &t->views[i]));
+        status = reported(t, t->session, takt_session_bind(t->session, t->names[i], &t->views[i]));
     if (status == TAKT_OK)
-        status = told(t, t->session, takt_session_run(t->session));
+        status = reported(t, t->session, takt_session_run(t->session));
     for (size_t i = 0; status == TAKT_OK && i < takt_session_output_count(t->session); i++)
         if (!is_written(takt_session_output(t->session, i)))
             status = takt_fail(t->s->ctx, TAKT_E_SERVE_REQUEST,

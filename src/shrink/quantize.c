@@ -133,11 +133,11 @@ static takt_status make_room(takt_quantizing *z)
     z->weights = takt_arena_array(a, layers, sizeof *z->weights);
     z->noise = takt_arena_array(a, layers, sizeof *z->noise);
     z->times = takt_arena_array(a, layers, sizeof *z->times);
-    z->lost_alone = takt_arena_array(a, layers, sizeof *z->lost_alone);
+    z->lost_by_layer = takt_arena_array(a, layers, sizeof *z->lost_by_layer);
     z->wanted = takt_arena_array(a, nodes, sizeof *z->wanted);
     z->grids = takt_arena_array(a, nodes, sizeof *z->grids);
     return z->asked != NULL && z->taken != NULL && z->why != NULL && z->weights != NULL &&
-                   z->noise != NULL && z->times != NULL && z->lost_alone != NULL &&
+                   z->noise != NULL && z->times != NULL && z->lost_by_layer != NULL &&
                    z->wanted != NULL && z->grids != NULL
                ? TAKT_OK
                : TAKT_ERR_MEMORY;

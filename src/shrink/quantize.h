@@ -33,8 +33,8 @@ typedef struct takt_quantizing {
     double **moments; /* per layer, for gptq; or NULL */
     takt_layer_noise *noise;
     takt_comparison *times;
-    uint64_t *lost_alone; /* per layer: scored samples that become wrong if only this layer is
-                           * rounded */
+    uint64_t *lost_by_layer; /* per layer: scored samples that become wrong if only this layer is
+                              * rounded */
     takt_score before, after;
     takt_quantize_summary summary;
 } takt_quantizing;

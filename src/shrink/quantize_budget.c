@@ -47,8 +47,8 @@ static void sort(candidate *list, size_t count)
     }
 }
 
-static takt_status try_alone(takt_quantizing *z, takt_feed *few, const takt_score *exact,
-                             candidate *list, size_t count)
+static takt_status try_each(takt_quantizing *z, takt_feed *few, const takt_score *exact,
+                            candidate *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         takt_score s;
@@ -57,7 +57,7 @@ static takt_status try_alone(takt_quantizing *z, takt_feed *few, const takt_scor
         TAKT_TRY(score(z, few, &s));
         for (uint64_t k = 0; k < s.count; k++)
             list[i].lost += exact->right[k] && !s.right[k];
-        z->lost_alone[list[i].layer] = (uint64_t)list[i].lost;
+        z->lost_by_layer[list[i].layer] = (uint64_t)list[i].lost;
         const takt_comparison *c = &z->times[list[i].layer];
         list[i].gain = fmax(1, c->a_ns - c->b_ns);
     }
@@ -132,7 +132,7 @@ static takt_status leave_out(takt_quantizing *z)
     few.threads = z->o.threads;
     takt_status status = score_base(z, &few, &exact);
     if (status == TAKT_OK)
-        status = try_alone(z, &few, &exact, list, count);
+        status = try_each(z, &few, &exact, list, count);
     takt_feed_deinit(&few);
     return status == TAKT_OK ? search(z, list, count) : status;
 }

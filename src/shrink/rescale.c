@@ -57,7 +57,7 @@ static bool may_read(const takt_rescale *r, const takt_shrink_layer *l, size_t f
 }
 
 /* Whether all readers of the value are layers that can be scaled. */
-static bool is_alone(const takt_rescale *r, takt_id id, size_t from)
+static bool has_only_layers(const takt_rescale *r, takt_id id, size_t from)
 {
     uint32_t readers = 0;
     for (size_t i = 0; i < r->layers.count; i++)
@@ -86,7 +86,7 @@ static takt_status find_values(takt_rescale *r, bool of_layers)
     for (size_t i = 0; i < l->count; i++) {
         const takt_id x = l->at[i].x;
         const size_t from = of_layers ? giver(l, x) : 0;
-        if (!may_read(r, &l->at[i], from) || !is_alone(r, x, from))
+        if (!may_read(r, &l->at[i], from) || !has_only_layers(r, x, from))
             continue;
         size_t k = 0;
         while (k < r->count && r->values[k].id != x)

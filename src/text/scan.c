@@ -261,10 +261,10 @@ size_t takt_scan_word(const takt_scan *s, takt_span text, size_t at)
     size_t bytes;
     if (s->is_marked)
         return next_mark(text, at);
-    if (s->is_alone && takt_unicode_is_number(look(&w, at, &bytes)))
+    if (s->splits_digits && takt_unicode_is_number(look(&w, at, &bytes)))
         return at + bytes;
     if (s->is_bloom)
-        return s->is_alone ? before_digit(&w, at, bloom_word(&w, at)) : bloom_word(&w, at);
-    const size_t end = s->is_alone ? spaces_before_digit(&w, at) : 0;
+        return s->splits_digits ? before_digit(&w, at, bloom_word(&w, at)) : bloom_word(&w, at);
+    const size_t end = s->splits_digits ? spaces_before_digit(&w, at) : 0;
     return end != 0 ? end : word(&w, at);
 }

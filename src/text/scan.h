@@ -15,7 +15,7 @@ typedef struct takt_scan {
     bool joins_any;          /* letters may take any one character before them, else only a space */
     bool joins_lines;        /* other characters take the line ends after them; lines end words */
     bool leaves_lines;       /* other characters do not, but lines end words */
-    bool is_alone;           /* each digit is a word of its own */
+    bool splits_digits;      /* each digit is a word of its own */
     bool is_marked;          /* words begin with U+2581, nothing else */
     bool is_cased;           /* capitals begin words: o200k, tekken */
     bool is_contracted;      /* such words may be followed by contractions */

@@ -8,7 +8,7 @@
 
 const takt_scan takt_scan_gpt2 = {
     .name = "gpt-2", .patterns = {CONTRACTIONS "| ?\\p{L}+| ?\\p{N}+" OTHERS "|\\s+(?!\\S)|\\s+"}};
-const takt_scan takt_scan_digits = {.name = "smollm", .is_alone = true};
+const takt_scan takt_scan_digits = {.name = "smollm", .splits_digits = true};
 const takt_scan takt_scan_marks = {.name = "metaspace", .is_marked = true};
 #define LLAMA3 .any_case = true, .joins_any = true, .joins_lines = true, .digits = 3
 static const takt_scan llama3 = {
@@ -80,7 +80,7 @@ static const takt_scan bloom = {
     .patterns = {" ?[^(\\s|[.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C])]+",
                  " ?[^(\\s|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)]+"}};
 
-static const takt_scan viking = {.name = "viking", .is_bloom = true, .is_alone = true};
+static const takt_scan viking = {.name = "viking", .is_bloom = true, .splits_digits = true};
 static const takt_scan seed_coder = {
     .name = "seed-coder",
     .any_case = true,

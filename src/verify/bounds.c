@@ -100,10 +100,10 @@ static takt_status bound_lowering(walk *w, const takt_node *n, const takt_range 
     }
     size_t at = 0;
     for (uint32_t k = 0; status == TAKT_OK && k < n->in_count; k++) {
-        bool is_again = n->in[k] == TAKT_NONE;
-        for (uint32_t j = 0; j < k && !is_again; j++)
-            is_again = n->in[j] == n->in[k];
-        if (!is_again)
+        bool is_repeated = n->in[k] == TAKT_NONE;
+        for (uint32_t j = 0; j < k && !is_repeated; j++)
+            is_repeated = n->in[j] == n->in[k];
+        if (!is_repeated)
             inner.ranges[g->inputs[at++].id] = (takt_range *)&in[k];
     }
     if (status == TAKT_OK)

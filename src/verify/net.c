@@ -199,10 +199,10 @@ static takt_status build_lowering(takt_net_builder *b, const takt_node *n,
         return TAKT_ERR_MEMORY;
     size_t at = 0;
     for (uint32_t k = 0; k < n->in_count; k++) {
-        bool is_again = n->in[k] == TAKT_NONE;
-        for (uint32_t j = 0; j < k && !is_again; j++)
-            is_again = n->in[j] == n->in[k];
-        if (!is_again)
+        bool is_repeated = n->in[k] == TAKT_NONE;
+        for (uint32_t j = 0; j < k && !is_repeated; j++)
+            is_repeated = n->in[j] == n->in[k];
+        if (!is_repeated)
             inner.values[g->inputs[at++].id] = in[k];
     }
     const takt_status status = build_nodes(&inner);

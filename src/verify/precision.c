@@ -170,7 +170,7 @@ static void write_words(const takt_value_row *row, char *to, size_t size)
         snprintf(to, size, "fits");
 }
 
-static bool is_told(const takt_ranges *r, const takt_value_row *row, takt_dtype precision)
+static bool is_reported(const takt_ranges *r, const takt_value_row *row, takt_dtype precision)
 {
     return precision != TAKT_I8 || takt_node_at(r->graph, row->id)->op == &takt_op_quantize;
 }
@@ -188,7 +188,7 @@ static void write_text(takt_report *rep, const takt_ranges *r, takt_dtype precis
         const takt_value_row *row = &r->rows[i];
         const takt_node *n = takt_node_at(r->graph, row->id);
         char words[80];
-        if (!is_told(r, row, precision))
+        if (!is_reported(r, row, precision))
             continue;
         write_words(row, words, sizeof words);
         takt_table_cell(&t, "%s", takt_node_label(n));
@@ -232,7 +232,7 @@ static void write_json(takt_report *rep, const takt_ranges *r, takt_dtype precis
     for (size_t i = 0; i < r->count; i++) {
         const takt_value_row *row = &r->rows[i];
         const takt_node *n = takt_node_at(r->graph, row->id);
-        if (!is_told(r, row, precision))
+        if (!is_reported(r, row, precision))
             continue;
         takt_json_open(&rep->json, '{');
         takt_report_pair(rep, "value", takt_node_label(n));
@@ -280,7 +280,7 @@ takt_status takt_precision_check(const takt_model *model, const takt_check_optio
     TAKT_TRY(takt_ranges_init(&r, model, &o));
     takt_ranges_judge(&r, precision);
     for (size_t i = 0; i < r.count; i++)
-        if (is_told(&r, &r.rows[i], precision)) {
+        if (is_reported(&r, &r.rows[i], precision)) {
             s.values++;
             s.does += worst(&r.rows[i]) == TAKT_DOES;
             s.may += worst(&r.rows[i]) == TAKT_MAY;

@@ -19,8 +19,8 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_dx_f32 p,
     check_case(
         c,
         "%s%s channels=%zu columns=%zu width=%zu taps=%zux%zu stride %zu dilation %zu before %zu",
-        round & 1 ? "average" : "max", p.is_alone ? " alone" : "", p.channels, p.columns, p.width,
-        p.rows, p.taps, p.stride, p.dilation, p.before);
+        round & 1 ? "average" : "max", p.is_disjoint ? " alone" : "", p.channels, p.columns,
+        p.width, p.rows, p.taps, p.stride, p.dilation, p.before);
     float *x = check_place(c, X, in * sizeof *x, where);
     float *dy = check_place(c, DY, out * sizeof *dy, where);
     float *divisor = check_place(c, DIVISOR, p.columns * sizeof *divisor, where);
@@ -31,7 +31,7 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_dx_f32 p,
         x[i] = (float)check_below(c, 3); /* ties */
     check_fill_f32(c, dy, out, values);
     check_fill_f32(c, want, in, CHECK_PLAIN);
-    if (p.is_alone)
+    if (p.is_disjoint)
         memset(want, 0, in * sizeof *want);
     memcpy(got, want, in * sizeof *got);
     for (size_t q = 0; q < p.columns; q++)
@@ -95,7 +95,7 @@ static void alone(takt_check *c, const takt_kernel *reference)
                                   .stride = 2 + check_below(c, 2),
                                   .dilation = 1,
                                   .before = t == 2 ? 1 : 0,
-                                  .is_alone = true};
+                                  .is_disjoint = true};
             p.width = (p.columns - 1) * p.stride + p.taps - check_below(c, 2) * p.before;
             one(c, reference, p, round / 4);
         }

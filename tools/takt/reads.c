@@ -301,11 +301,11 @@ void tool_notes_begin(takt_tool *t)
     pthread_mutex_unlock(&t->reads->lock);
 }
 
-void tool_notes_end(takt_tool *t, bool is_told)
+void tool_notes_end(takt_tool *t, bool is_reported)
 {
     t->collects_notes = false;
     tool_loaded(t);
-    if (is_told && !tool_on(t, TAKT_F_QUIET))
+    if (is_reported && !tool_on(t, TAKT_F_QUIET))
         fputs(t->notes, stderr);
 }
 

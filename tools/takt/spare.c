@@ -98,7 +98,7 @@ static bool visit_written(const takt_tool *t, visit_fn *visit)
 }
 
 /* Compares with all later outputs. */
-static bool is_alone(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
+static bool is_distinct(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
 {
     const char *other;
     for (int id = (int)flag; id < TAKT_FLAG_IDS; id++) {
@@ -118,7 +118,7 @@ static bool is_alone(const takt_tool *t, tool_flag_id flag, size_t index, const 
 
 static bool is_fit(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
 {
-    return spares_named(t, path) && is_alone(t, flag, index, path);
+    return spares_named(t, path) && is_distinct(t, flag, index, path);
 }
 
 bool tool_check_written(const takt_tool *t)

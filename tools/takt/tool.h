@@ -136,7 +136,7 @@ struct takt_tool {
 /* Between these calls warnings of takt_model_load are kept; end prints them if the model was
  * loaded. */
 void tool_notes_begin(takt_tool *t);
-void tool_notes_end(takt_tool *t, bool is_told);
+void tool_notes_end(takt_tool *t, bool is_reported);
 /* Ends the progress bar for reading large files, which begins again at tool_notes_begin;
  * tool_finish and tool_notes_end call it. */
 void tool_loaded(const takt_tool *t);

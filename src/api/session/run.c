@@ -71,7 +71,7 @@ static takt_status check_bools(takt_session *s)
 }
 
 /* Errors of devices are recorded in the context. */
-static takt_status told(takt_session *s, takt_status status)
+static takt_status reported(takt_session *s, takt_status status)
 {
     if (status != TAKT_OK)
         takt_error_copy(s->ctx, &s->error);
@@ -81,12 +81,12 @@ static takt_status told(takt_session *s, takt_status status)
 static takt_status run_with_state(takt_session *s, const takt_execution *x)
 {
     TAKT_TRY(takt_session_has_state(s));
-    TAKT_TRY(told(s, takt_session_begin_state(s, x)));
+    TAKT_TRY(reported(s, takt_session_begin_state(s, x)));
     const takt_status status = takt_execute(x);
     if (status == TAKT_OK) {
         const takt_status ended = takt_session_end_state(s);
         s->shared->is_lost = ended != TAKT_OK; /* some of it is new, and some old */
-        return told(s, ended);
+        return reported(s, ended);
     }
     const bool is_again = s->range != NULL && s->range->is_again;
     s->shared->is_lost = !is_again && s->error.id == TAKT_E_STATE_LOST;

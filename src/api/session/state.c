@@ -95,7 +95,7 @@ static takt_status check_view(takt_session *s, size_t at, const takt_tensor_view
 }
 
 /* Failures of files and devices are recorded in the context, and copied to the session. */
-static takt_status told(takt_session *s, takt_status status)
+static takt_status reported(takt_session *s, takt_status status)
 {
     if (status != TAKT_OK)
         takt_error_copy(s->ctx, &s->error);
@@ -127,7 +127,7 @@ takt_status takt_session_state_get(takt_session *s, const char *name, takt_tenso
         return TAKT_OK;
     }
     TAKT_TRY(check_view(s, i, view));
-    return told(s, takt_slot_read(s->slots[i].shared, view->data));
+    return reported(s, takt_slot_read(s->slots[i].shared, view->data));
 }
 
 takt_status takt_session_state_put(takt_session *s, const char *name, const takt_tensor_view *view)
@@ -142,7 +142,7 @@ takt_status takt_session_state_put(takt_session *s, const char *name, const takt
     if (bad < bytes)
         return takt_error_set(&s->error, TAKT_E_BINDING, "state %s: " TAKT_NORMAL_BOOL, name, bad,
                               ((const uint8_t *)view->data)[bad]);
-    return told(s, takt_slot_write(s->slots[i].shared, view->data));
+    return reported(s, takt_slot_write(s->slots[i].shared, view->data));
 }
 
 /* ---- all of it in a file ---- */
@@ -249,10 +249,10 @@ static takt_status load(takt_session *s, const char *path)
 
 takt_status takt_session_state_save(takt_session *s, const char *path)
 {
-    return s != NULL ? told(s, save(s, path)) : TAKT_ERR_ARGUMENT;
+    return s != NULL ? reported(s, save(s, path)) : TAKT_ERR_ARGUMENT;
 }
 
 takt_status takt_session_state_load(takt_session *s, const char *path)
 {
-    return s != NULL ? told(s, load(s, path)) : TAKT_ERR_ARGUMENT;
+    return s != NULL ? reported(s, load(s, path)) : TAKT_ERR_ARGUMENT;
 }

@@ -120,7 +120,7 @@ static takt_status warm_up(clock_work *w)
 }
 
 /* Exactly this many runs; the first is done already. */
-static takt_status warm_up_as_told(clock_work *w)
+static takt_status warm_up_as_requested(clock_work *w)
 {
     w->t->count = 0;
     w->t->warmup_runs = 1;
@@ -215,7 +215,7 @@ static takt_status work(clock_work *w)
     TAKT_TRY(one_run(w));
     t->first_ns = t->samples[0];
     if (w->o->warmup > 0)
-        TAKT_TRY(warm_up_as_told(w));
+        TAKT_TRY(warm_up_as_requested(w));
     else if (!w->o->no_warmup)
         TAKT_TRY(warm_up(w));
     TAKT_TRY(steady(w));

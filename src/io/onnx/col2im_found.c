@@ -93,10 +93,10 @@ static takt_status find_sizes(work *w, takt_id image, takt_id block, const takt_
     w->picture[0] = t->dim[0];
     w->picture[1] = found[0];
     w->elements = found[1];
-    const takt_dim told[2] = {t->dim[1], t->dim[2]};
-    const takt_named_attr attrs[] = {{"names", takt_attr_shape(told, 2)},
-                                     {"bounds", takt_attr_shape(told, 2)},
-                                     {"tops", takt_attr_shape(told, 2)}};
+    const takt_dim stated[2] = {t->dim[1], t->dim[2]};
+    const takt_named_attr attrs[] = {{"names", takt_attr_shape(stated, 2)},
+                                     {"bounds", takt_attr_shape(stated, 2)},
+                                     {"tops", takt_attr_shape(stated, 2)}};
     const takt_id given[2] = {takt_mul(w->g, channels, elements), product(w, w->out)};
     const takt_id sizes = c->status == TAKT_OK ? takt_onnx_pack(c, given, 2) : TAKT_NONE;
     if (sizes != TAKT_NONE) /* compares */
@@ -144,7 +144,7 @@ takt_status takt_col2im_found(takt_call *c, takt_id image, takt_id block, size_t
         return takt_onnx_done(c, index);
     const takt_dim flat[2] = {wide[0], columns};
     index = takt_reshape(c->g, takt_broadcast(c->g, index, wide, 3), flat, 2);
-    const takt_id u = takt_onnx_as_told(c, takt_onnx_in(c, 0), flat, 2);
+    const takt_id u = takt_onnx_as_stated(c, takt_onnx_in(c, 0), flat, 2);
     const takt_id y = placed(&w, u, index, wide);
     return takt_onnx_done(c, y == TAKT_NONE ? y : takt_reshape(c->g, y, w.picture, 2 + count));
 }

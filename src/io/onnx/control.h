@@ -81,7 +81,7 @@ bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t);
 /* `x` of `g` with the shape of `type`; a run in which its sizes differ fails. */
 takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const takt_type *type);
 /* The first elements of `x` as a value of these sizes; names are not unified. */
-takt_id takt_onnx_as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank);
+takt_id takt_onnx_as_stated(takt_call *c, takt_id x, const takt_dim *dims, size_t rank);
 
 /* by_axis.c: imports the node for each of `count` axes, at least two; the run selects one by the
  * scalar input `input`. Other axes of input 0 fail the run. */

@@ -33,7 +33,7 @@ bool takt_onnx_is_found(takt_call *c, const takt_graph *g, const takt_type *t)
     return is_found;
 }
 
-takt_id takt_onnx_as_told(takt_call *c, takt_id x, const takt_dim *dims, size_t rank)
+takt_id takt_onnx_as_stated(takt_call *c, takt_id x, const takt_dim *dims, size_t rank)
 {
     takt_dim count = 1, own;
     for (size_t d = 0; d < rank && c->status == TAKT_OK; d++)
@@ -57,7 +57,7 @@ takt_id takt_onnx_demand_shape(takt_call *c, takt_graph *g, takt_id x, const tak
                                      {"bounds", takt_attr_shape(dims, rank)},
                                      {"tops", takt_attr_shape(dims, rank)}};
     if (all != TAKT_NONE && takt_onnx_op1(c, &takt_op_length, all, 3, attrs) != TAKT_NONE)
-        y = takt_onnx_as_told(c, x, dims, rank);
+        y = takt_onnx_as_stated(c, x, dims, rank);
     c->g = outer;
     if (y == TAKT_NONE && c->status == TAKT_OK)
         c->status = g->status;

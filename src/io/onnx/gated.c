@@ -142,7 +142,7 @@ static takt_status larger(gated *a, const takt_dim may[2], const takt_dim pair[2
 }
 
 /* Whether the list has the same size again, for another input. */
-static bool is_again(const takt_onnx_split *s)
+static bool is_repeated(const takt_onnx_split *s)
 {
     for (const takt_onnx_split *p = s->next; p != NULL; p = p->next)
         if (p->own == s->own)
@@ -160,7 +160,7 @@ static takt_status compare(const gated *a, takt_id condition, const takt_pb_grap
                            : s->branch == from[1] ? takt_select(c->g, condition, said, own)
                                                   : TAKT_NONE;
         takt_dim most, one = 1;
-        if (is == TAKT_NONE || s->own == s->said || is_again(s))
+        if (is == TAKT_NONE || s->own == s->said || is_repeated(s))
             continue;
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MAX, s->own, s->said, &most));
         const takt_named_attr attrs[] = {{"names", takt_attr_shape(&s->said, 1)},
@@ -286,7 +286,7 @@ static takt_id cut(const gated *a, int branch, takt_id x)
     if (is_said)
         return takt_onnx_sized(a->c, x, a->gate[branch]);
     type.dim[0] = a->gate[branch];
-    return takt_onnx_as_told(a->c, x, type.dim, (size_t)type.rank);
+    return takt_onnx_as_stated(a->c, x, type.dim, (size_t)type.rank);
 }
 
 /* Opens the scope of a branch, where each outer name is cut that way. */

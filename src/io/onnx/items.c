@@ -81,13 +81,13 @@ static takt_status add_items(takt_scope *s, const takt_pb_value *in, const takt_
 static takt_status count_of(takt_import *im, const takt_pb_value *in, bool is_sequence,
                             int64_t *count)
 {
-    const int64_t told = takt_import_size(im, in->name);
-    *count = told;
-    if (told > (is_sequence ? MOST : 1))
+    const int64_t stated = takt_import_size(im, in->name);
+    *count = stated;
+    if (stated > (is_sequence ? MOST : 1))
         return takt_fail(im->ctx, TAKT_E_SHAPE, "input %.*s: %lld items are more than %d",
-                         (int)in->name.length, in->name.at, (long long)told,
+                         (int)in->name.length, in->name.at, (long long)stated,
                          is_sequence ? (int)MOST : 1);
-    if (told >= 0)
+    if (stated >= 0)
         return TAKT_OK;
     if (im->source->fixed == NULL)
         return takt_fail(im->ctx, TAKT_E_ONNX_STATIC,

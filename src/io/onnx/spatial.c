@@ -174,9 +174,9 @@ takt_id takt_spatial_conv(takt_call *c)
         return TAKT_NONE;
     for (int i = 2; i < w->rank; i++)
         kernel[i - 2] = w->dim[i];
-    const takt_ints told = takt_onnx_ints(c, "kernel_shape");
-    for (size_t i = 0; i < told.count; i++) {
-        if (w->rank >= 2 && told.count == (size_t)w->rank - 2 && told.at[i] == kernel[i])
+    const takt_ints stated = takt_onnx_ints(c, "kernel_shape");
+    for (size_t i = 0; i < stated.count; i++) {
+        if (w->rank >= 2 && stated.count == (size_t)w->rank - 2 && stated.at[i] == kernel[i])
             continue;
         (void)takt_onnx_refuse(c, "kernel_shape is not that of the weights");
         return TAKT_NONE;

@@ -40,13 +40,13 @@ static int run(takt_tool *t)
 {
     takt_model *ref = NULL, *model = NULL;
     const char *path = t->args[0];
-    const bool is_alone = t->arg_count == 1;
+    const bool is_single = t->arg_count == 1;
     int code = TAKT_EXIT_OK;
-    if (!is_alone)
+    if (!is_single)
         code = tool_finish(t, holds_values(path) ? takt_values_load(t->ctx, path, &ref)
                                                  : takt_model_load(t->ctx, path, NULL, &ref));
     if (code == TAKT_EXIT_OK)
-        code = tool_finish(t, takt_model_load(t->ctx, t->args[is_alone ? 0 : 1], NULL, &model));
+        code = tool_finish(t, takt_model_load(t->ctx, t->args[is_single ? 0 : 1], NULL, &model));
     if (code == TAKT_EXIT_OK)
         code = compare(t, ref, model);
     takt_model_destroy(ref);

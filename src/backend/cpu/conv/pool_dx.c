@@ -49,7 +49,7 @@ static void clear(const takt_pool_shape *c, float *dx, size_t channels)
 }
 
 /* Whether windows do not overlap. */
-static bool is_alone(const takt_pool_shape *s)
+static bool is_disjoint(const takt_pool_shape *s)
 {
     bool is = true;
     for (int i = 0; i < 3; i++)
@@ -83,7 +83,7 @@ static void run_block(const takt_step *s, const takt_task *t, size_t sample, siz
                           .x = rows,
                           .dx = to,
                           .divisor = is_max ? NULL : divisors,
-                          .is_alone = is_alone(c)};
+                          .is_disjoint = is_disjoint(c)};
     clear(c, dx, channels);
     for (size_t row = 0; row < c->out[0] * c->out[1] && !takt_poll_stops(t->poll); row++) {
         size_t at[3] = {row / c->out[1], row % c->out[1], 0};
