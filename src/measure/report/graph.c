@@ -348,14 +348,14 @@ static void draw(picture *p)
     takt_text *t = &p->text;
     const long long width = (long long)(p->layout.width + 2 * MARGIN + 1);
     const int height = HEAD + p->layout.rows * ROW - (ROW - BOX) + MARGIN;
-    takt_text_add(
-        t,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %d\" "
-        "width=\"%lld\" height=\"%d\" font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
-        "fill=\"white\"/>\n<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" "
-        "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
-        "<path d=\"M0 0 L8 4 L0 8 z\" fill=\"#667\"/></marker></defs>\n",
-        width, height, width, height);
+    takt_text_add(t,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %lld %d\" "
+                  "width=\"%lld\" height=\"%d\" font-family=\"sans-serif\">\n"
+                  "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+                  "<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" "
+                  "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"
+                  "<path d=\"M0 0 L8 4 L0 8 z\" fill=\"#667\"/></marker></defs>\n",
+                  width, height, width, height);
     takt_text_add(t, "<text x=\"%d\" y=\"22\" font-size=\"14\">", MARGIN);
     takt_svg_text(t, p->plan->graph->name);
     takt_text_add(t, ": %zu step%s</text>\n", p->plan->step_count,
