@@ -121,6 +121,18 @@ static takt_id repeat_channels(takt_rewrite *r, const takt_node *n)
     return takt_graph_append(g, n->op, 2, in, attr);
 }
 
+/* The gradient of silu(x) reads sigmoid(x): the two share it, with the same bits. */
+static takt_id share_sigmoid(takt_rewrite *r, const takt_node *n)
+{
+    const takt_id x = r->in->nodes[r->id].in[0];
+    for (size_t i = 0; i < r->in->count; i++) {
+        const takt_node *other = &r->in->nodes[i];
+        if (other->op == &takt_op_sigmoid && other->in[0] == x)
+            return takt_mul(r->out, n->in[0], takt_unary(r->out, &takt_op_sigmoid, n->in[0]));
+    }
+    return TAKT_NONE;
+}
+
 static const takt_rule rules[] = {
     {&takt_op_conv, "conv with m outputs a channel = depthwise of each channel m times",
      repeat_channels},
@@ -130,6 +142,7 @@ static const takt_rule rules[] = {
     {&takt_op_pow, "x ^ -1 = 1 / x", inverse},
     {&takt_op_pow, "x ^ 0.5 = sqrt(x)", root},
     {&takt_op_div, "x / 2^n = x * 2^-n", divide_by_two},
+    {&takt_op_silu, "silu(x) next to sigmoid(x) = x * sigmoid(x)", share_sigmoid},
     {&takt_op_reduce_max, "max of one element = x", reduce_one},
     {&takt_op_reduce_min, "min of one element = x", reduce_one},
 };
