@@ -5,6 +5,7 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
+#include "api/session/session.h"
 #include "backend/gpu_session.h"
 #include "backend/samples.h"
 #include "util/gpu.h"
@@ -243,6 +244,21 @@ static const model models[] = {
      "map", 7},
 };
 
+/* What `takt plan` states of the device's memory is what a session gets there, but for the words
+ * of its faults and of blocks that count each other. */
+static void expect_counted(const char *path, const takt_session *s)
+{
+    enum { WORDS = 64 << 10 };
+    size_t stated = 0;
+    for (size_t i = 1; i < s->plan->space_count; i++) {
+        const takt_plan_space *space = &s->plan->space[i];
+        stated += space->constants + space->state + space->arena;
+    }
+    const size_t counted = gpu_count().live_bytes;
+    EXPECT(counted >= stated && counted - stated <= WORDS,
+           "%s: the plan has %zu bytes, %zu counted", path, stated, counted);
+}
+
 static void same_bits(const model *row)
 {
     takt_ctx *ctx;
@@ -254,14 +270,19 @@ static void same_bits(const model *row)
                                          : takt_model_load_memory(ctx, row->path, row->text,
                                                                   strlen(row->text), NULL, &m))) {
         takt_session *gpu = open_session(ctx, m, row, "gpu", &away);
+        if (gpu != NULL)
+            expect_counted(row->path, gpu);
         takt_session *cpu = open_session(ctx, m, row, "cpu", &none);
         EXPECT(away > 0 || row->may_stay, "%s: nothing runs on the device", row->path);
         for (int run = 0; gpu != NULL && cpu != NULL && run < 3; run++) {
             const uint64_t made = gpu_count().graphs_made;
+            const size_t had = gpu_count().live_bytes;
             EXPECT(takt_session_run(gpu) == TAKT_OK, "%s: %s", row->path,
                    takt_session_error(gpu)->message);
             EXPECT_OK(NULL, takt_session_run(cpu));
             EXPECT(gpu_count().graphs_made == made, "a run makes graphs");
+            EXPECT(gpu_count().live_bytes == had && gpu_count().peak_bytes == had,
+                   "a run gets memory");
             for (size_t i = 0; i < takt_session_output_count(cpu); i++)
                 EXPECT(memcmp(takt_session_output(cpu, i)->data, takt_session_output(gpu, i)->data,
                               bytes_of(takt_session_output(cpu, i))) == 0,
