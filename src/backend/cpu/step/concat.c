@@ -52,8 +52,33 @@ INTERLEAVE(interleave_16, uint16_t)
 INTERLEAVE(interleave_32, uint32_t)
 INTERLEAVE(interleave_64, uint64_t)
 
+#define COPY_ROWS(bytes)                                                                           \
+    for (size_t r = 0; r < rows; r++, to += row, from += (bytes))                                  \
+    memcpy(to, from, (bytes))
+
+/* `rows` pieces of `piece` bytes, each `row` bytes behind the last one; short ones are frequent. */
+static void copy_rows(char *to, size_t row, const char *from, size_t piece, size_t rows)
+{
+    switch (piece) {
+    case 1: COPY_ROWS(1); break;
+    case 2: COPY_ROWS(2); break;
+    case 4: COPY_ROWS(4); break;
+    case 8: COPY_ROWS(8); break;
+    case 16: COPY_ROWS(16); break;
+    case 32: COPY_ROWS(32); break;
+    case 64: COPY_ROWS(64); break;
+    default: COPY_ROWS(piece);
+    }
+}
+
 static void small_piece(const facts *f, const part *p, const void *from, size_t n)
 {
+    const size_t each = (size_t)f->bits / 8, piece = n * each;
+    if (piece <= 64 && (piece & (piece - 1)) == 0) {
+        copy_rows((char *)p->to + (p->first * f->row + p->at) * each, f->row * each,
+                  (const char *)from + p->first * piece, piece, p->end - p->first);
+        return;
+    }
     switch (f->bits) {
     case 8: small_8(p, from, n, f->row); break;
     case 16: small_16(p, from, n, f->row); break;
@@ -107,23 +132,6 @@ static void run_small(const takt_step *s, const takt_task *t)
             continue;
         for (size_t k = 0; k < s->in_count; p.at += f->piece[k++])
             small_piece(f, &p, takt_view_data(t, &s->in[k]), f->piece[k]);
-    }
-}
-
-#define COPY_ROWS(bytes)                                                                           \
-    for (size_t r = 0; r < rows; r++, to += row, from += (bytes))                                  \
-    memcpy(to, from, (bytes))
-
-/* `rows` pieces of `piece` bytes, each `row` bytes behind the last one; short ones are frequent. */
-static void copy_rows(char *to, size_t row, const char *from, size_t piece, size_t rows)
-{
-    switch (piece) {
-    case 1: COPY_ROWS(1); break;
-    case 2: COPY_ROWS(2); break;
-    case 4: COPY_ROWS(4); break;
-    case 8: COPY_ROWS(8); break;
-    case 16: COPY_ROWS(16); break;
-    default: COPY_ROWS(piece);
     }
 }
 

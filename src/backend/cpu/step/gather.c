@@ -1,4 +1,6 @@
 /* gather.c - rows at given indices along an axis, and a piece that starts at a given index. */
+#include <string.h>
+
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
@@ -36,6 +38,23 @@ static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const i
         y[j] = x[at[j]];
 }
 
+#define PICK_ROWS(bytes)                                                                           \
+    for (size_t j = 0; j < count; j++)                                                             \
+    memcpy(y + j * (bytes), x + (size_t)at[j] * (bytes), (bytes))
+
+/* Rows of so few bytes that a call for each would cost more; false: they are not. */
+static bool pick_small(char *restrict y, const char *restrict x, const int64_t *restrict at,
+                       size_t count, size_t bytes)
+{
+    switch (bytes) {
+    case 8: PICK_ROWS(8); return true;
+    case 16: PICK_ROWS(16); return true;
+    case 32: PICK_ROWS(32); return true;
+    case 64: PICK_ROWS(64); return true;
+    default: return false;
+    }
+}
+
 /* Copies rows of x at some positions after `from`; false: the task must end. */
 static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
@@ -44,6 +63,10 @@ static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from,
         pick_words((uint32_t *)y + to, (const uint32_t *)x + from, p->at, p->count);
         return !takt_pace_stops(p->pace, 2 * p->count);
     }
+    const size_t bytes = f->row * (size_t)f->bits / 8;
+    if (f->bits >= 8 &&
+        pick_small((char *)y + to * bytes, (const char *)x + from * bytes, p->at, p->count, bytes))
+        return !takt_pace_stops(p->pace, p->count * (2 + f->row));
     for (size_t j = 0; j < p->count; j++)
         if (!takt_pace_elements(p->pace, y, (to + j) * f->row, x,
                                 (from + (size_t)p->at[j]) * f->row, f->row))
