@@ -6,7 +6,7 @@ type for all matrices, by llama-quantize. Perplexity on a part that it has not s
 worse than theirs by more than a hundredth, and an importance matrix lowers the divergence from F32
 where weights have 4 bits or fewer. Every type has its line in the output.
 
-TAKT_LLAMA_QUANTIZE names llama.cpp's program (target llama-quantize of its sources, which are in the
+TAKT_LLAMA_QUANTIZE names llama.cpp's program (target llama-quantize of its sources, as in the
 sdist of llama-cpp-python); without it, or without tiny-shakespeare in TAKT_DATA, this is skipped.
 TAKT_TRAINED names a model of an earlier call (model.taktp), which is not trained again. Needs
 numpy, safetensors and gguf, here or in build/venv.
