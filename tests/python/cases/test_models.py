@@ -48,6 +48,8 @@ class Models(unittest.TestCase):
         self.assertTrue(p.kernels() and p.explain() and p.steps)
         self.assertTrue(p.svg().lstrip().startswith("<svg"))
         self.assertIn("<path", p.graph_svg())
+        for picture in (p.svg(), p.graph_svg()):  # or a narrow page cuts it off
+            self.assertIn(' viewBox="0 0 ', picture[:picture.index(">")])
         one = takt.load(ROOT / "examples" / "mlp.takt").plan(options={"threads": 1})
         self.assertEqual(one.threads, 1)
 
