@@ -1,4 +1,4 @@
-/* moves.c - transposes and slices cut for many threads: the elements that one thread moves. */
+/* moves.c - transposes, slices, pads cut for many threads: the elements that one thread moves. */
 #include "test.h"
 
 #include <string.h>
@@ -43,6 +43,12 @@ static void turned(void)
         "model m(x: f16[2, 1300, 24]) { return op.transpose(x, perm=[0, 2, 1]) }",
         "model m(x: f64[2, 1300, 24]) { return op.transpose(x, perm=[0, 2, 1]) }",
         "model m(x: f32[2, 1300, 24]) { return x[0:2, 7:1290, 2:20] }",
+        /* constants between rows, long enough to be filled in parts, at both ends and not */
+        "model m(x: f32[3, 2, 5]) { return op.pad(x, before=[0, 4000, 0], after=[0, 300, 0]) }",
+        "model m(x: f32[1, 3]) { return op.pad(x, before=[20000, 0], after=[1, 0]) }",
+        "model m(x: f32[2, 7, 3]) { return op.pad(x, before=[1, 0, 2], after=[2, 1500, 1]) }",
+        "model m(x: i8[2, 9]) { return op.pad(x, before=[1, 30], after=[1500, 1], value=3) }",
+        "model m(x: f64[4, 6, 5]) { return op.pad(x, before=[1, 2, 0], after=[2, 1, 3]) }",
     };
     takt_ctx *ctx;
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))

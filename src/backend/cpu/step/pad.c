@@ -72,7 +72,7 @@ static void fill(const facts *f, char *y, size_t at, size_t n)
 static void constant_rows(const facts *f, takt_pace *pace, char *y, const char *x,
                           const size_t range[2])
 {
-    enum { MOST = 1 << 16 }; /* elements filled between two polls */
+    enum { MOST = 1 << 14 }; /* elements filled between two polls */
     const size_t wide = (size_t)f->to[f->rank - 1], size = (size_t)f->from[f->rank - 1];
     size_t filled = range[0] * wide; /* everything before it is written */
     for (size_t r = range[0]; r < range[1]; r++) {
