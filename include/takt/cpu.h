@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/** X(NAME, text, what its steps do). Values are stable; new ones go to the end. */
+/** X(NAME, text, description of its steps). Values are stable; new ones are added at the end. */
 #define TAKT_FAMILY_LIST(X)                                                                        \
     X(MOVE, "move", "copies, transposes, gathers, sorts, and all that no other family does")       \
     X(GEMM, "gemm", "matrix products")                                                             \

@@ -80,7 +80,7 @@ TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, ui
 TAKT_API TAKT_MUST_USE takt_status takt_data_take(const takt_data *data, const char *field,
                                                   const uint64_t *rows, size_t count,
                                                   const takt_tensor_view *to);
-/** What random changes depend on, besides the sample. */
+/** The inputs of random changes, besides the sample. */
 typedef struct takt_augment_key {
     uint64_t seed, epoch;
 } takt_augment_key;
@@ -98,7 +98,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *
                                                      const takt_tensor_view *x);
 /** The value of mixup in "flip=0.5,mixup=0.2", for takt_data_mixup; 0: none.
  *
- *  @return what takt_data_augment returns for such a text; `*alpha` is then unchanged */
+ *  @return what takt_data_augment returns for the same text; `*alpha` is unchanged on failure */
 TAKT_API TAKT_MUST_USE takt_status takt_mixup_alpha(takt_ctx *ctx, const char *how, double *alpha);
 
 typedef struct takt_mixup {

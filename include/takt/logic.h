@@ -89,10 +89,10 @@ typedef struct takt_tuples {
     double *values;    /**< truth, length, count or number of each tuple; NULL: all are true */
 } takt_tuples;
 
-/** What a relation's tensor holds: tuples whose truth is not 0, or whose length is finite.
- *  @param view  the tensor, dense, such as takt_session_output gives it
- *  @return TAKT_ERR_NOT_FOUND for another relation, TAKT_ERR_ARGUMENT for a view that is not its
- *  tensor, TAKT_ERR_MEMORY: there are then no tuples */
+/** The tuples in a relation's tensor: those whose truth is not 0, or whose length is finite. @param
+ *  view the tensor, dense, such as takt_session_output gives it @return TAKT_ERR_NOT_FOUND for
+ *  another relation, TAKT_ERR_ARGUMENT for a view that is not its tensor, TAKT_ERR_MEMORY: there
+ *  are then no tuples */
 TAKT_API TAKT_MUST_USE takt_status takt_relation_tuples(const takt_model *model,
                                                         const char *relation,
                                                         const takt_tensor_view *view,

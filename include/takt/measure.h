@@ -168,9 +168,10 @@ typedef struct takt_profile_summary {
 /** Fills `*summary` from the runs that the profile has; zeros without a profile. */
 TAKT_API void takt_profile_summarize(const takt_profile *profile, takt_profile_summary *summary);
 
-/** The effect of each optimisation: the model is planned and timed with `options`, then with each
- *  pass, fusion, the planner, in-place results, vector code and threads turned off one by one, each
- *  compared with everything on: `takt profile --impact`. `max_ns`: for each; default 0.1 s. */
+/** The effect of each optimisation: the model is planned and timed with `options`, then with
+ *  passes, fusion, the planner, in-place results, vector code and threads disabled one at a time,
+ *  each compared with everything enabled: `takt profile --impact`. `max_ns`: for each; default 0.1
+ *  s. */
 TAKT_API TAKT_MUST_USE takt_status takt_profile_impact(const takt_model *model,
                                                        const takt_plan_options *options,
                                                        uint64_t max_ns, takt_format format,

@@ -41,7 +41,7 @@ typedef struct takt_load_options {
     const takt_known_input *known;
     size_t known_count;
     /** "batch=1,seq=64": named dimensions of the inputs that become numbers while the model is
-     * read, for formats in which what a node does may depend on them; may be NULL. */
+     * read, for formats in which the meaning of a node may depend on them; may be NULL. */
     const char *sizes;
     /** Load the model to be trained: dropout draws, batch normalisation uses the statistics of the
      *  batch. Such a model is for takt_trainer_create. */

@@ -20,9 +20,9 @@ extern "C" {
 
 /* ---- models ---- */
 
-/** Which nodes of a model in another format Takt cannot take over, all at once, each with type,
- *  opset, reason and hint: `takt ops model.onnx`. The report is written if the model loads, or if
- *  such nodes are why it does not; the first one's failure is then what this returns. */
+/** Lists all nodes of a model in another format that Takt cannot import, each with type, opset,
+ *  reason and hint: `takt ops model.onnx`. The report is written if the model loads, or if such
+ *  nodes are why it does not; then the first one's failure is returned. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_check(takt_ctx *ctx, const char *path,
                                                     const takt_load_options *options,
                                                     takt_format format, takt_sink_fn *sink,
@@ -31,7 +31,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_check(takt_ctx *ctx, const char *p
 TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, takt_format format,
                                                       takt_sink_fn *sink, void *user);
 /** One row per layer: name, output shape, parameters, multiply-adds. `sizes` ("batch=8,seq=128")
- *  puts numbers in for named dimensions; may be NULL. */
+ *  sets named dimensions; may be NULL. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_summary(const takt_model *model, const char *sizes,
                                                       takt_format format, takt_sink_fn *sink,
                                                       void *user);
@@ -58,7 +58,7 @@ typedef struct takt_opt_options {
     const struct takt_plan_options *plan;
 } takt_opt_options;
 
-/** Runs the passes on a copy of the model and writes what each changed. */
+/** Runs the passes on a copy of the model and writes the changes of each. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_optimize(const takt_model *model,
                                                        const takt_opt_options *options,
                                                        takt_format format, takt_sink_fn *sink,

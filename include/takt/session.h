@@ -95,7 +95,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_set_affinity(takt_session *session, int 
  *  @return TAKT_ERR_ARGUMENT for a text that is not a mask, or if no processor is left; nothing has
  *  changed then */
 TAKT_API TAKT_MUST_USE takt_status takt_cpu_mask(takt_ctx *ctx, const char *mask);
-/** The pages that the arena got, and why not those that were requested; "" if it got those. */
+/** The kind of pages that the arena got, and the reason if it is not the requested one; "" if it
+ *  is. */
 TAKT_API takt_huge_pages takt_session_huge_pages(const takt_session *session, const char **reason);
 
 /** Descriptions with the plan's concrete sizes. */

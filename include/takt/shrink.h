@@ -68,8 +68,8 @@ typedef struct takt_quantize_options {
     const char *rounding;
     const takt_data *test; /**< samples with labels to score on; may be NULL */
     const char *metric;    /**< "top1" (default) or "top5" */
-    /** "0.5%": at most so much of the score may be lost; NULL: no budget. Layers that lose most for
-     *  what they gain are left out until it is met. */
+    /** "0.5%": the largest accepted loss of the score; NULL: no budget. Layers with the worst ratio
+     * of loss to gain are left out until it is met. */
     const char *accuracy_drop;
     /** Whether a layer is left unchanged, by its name; NULL: none is. */
     bool (*keeps)(void *user, const char *layer);
@@ -168,7 +168,7 @@ typedef struct takt_imatrix_options {
     size_t size;       /**< sizeof(takt_imatrix_options), or 0 */
     int64_t context;   /**< tokens that are read at a time; default 512 */
     int threads;       /**< default: one per core this process may use */
-    const char *about; /**< what the tokens are of, written into the file; may be NULL */
+    const char *about; /**< where the tokens come from, written into the file; may be NULL */
     size_t *matrices;  /**< receives how many matrices were seen; may be NULL */
 } takt_imatrix_options;
 
@@ -202,7 +202,7 @@ typedef struct takt_prune_options {
                               channel; "bn", by the scale of its batch normalisation, where it has
                               one; or "taylor", by the change of the loss on `data` */
     const takt_data *data; /**< samples with labels, for "taylor"; borrowed for the call */
-    bool unstructured; /**< single weights become zero instead; the report says what this gains */
+    bool unstructured;     /**< single weights become zero instead; the report has the gain */
     /** Whether the channels of a layer stay, by its name; NULL: none need. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;

@@ -1,5 +1,5 @@
 /**
- * usage.h - what a program takes of processors and memory, and how much it may take.
+ * usage.h - use of processors and memory by a program, and its limits.
  *
  *     takt_usage usage;
  *     takt_set_cpu_limit(ctx, 50);

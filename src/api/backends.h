@@ -5,7 +5,7 @@
 #include "base/inner.h"
 #include "plan/backend.h"
 
-/* The default backend of plans, which also takes what other backends refuse. */
+/* The default backend of plans, which also runs what other backends refuse. */
 const takt_backend *takt_backend_default(void);
 /* NULL if there is none. The part after a colon, "cuda:1", names a device and is ignored. */
 TAKT_INNER const takt_backend *takt_backend_named(const char *name);

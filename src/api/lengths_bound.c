@@ -53,7 +53,7 @@ static bool is_small(const takt_node *n)
     return true;
 }
 
-/* Marks what `last` needs; false: that is too much, or not only sizes. */
+/* Marks the nodes that `last` needs; false: there are too many, or not only sizes. */
 static bool mark(worth *w, takt_id last)
 {
     size_t nodes = 0;

@@ -97,7 +97,7 @@ static takt_status fill_model(takt_model *m, uint64_t seed)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->slot_count; i++)
         TAKT_TRY(takt_slot_fill(m->ctx, &g->slots[i], seed, &m->slots[i]));
-    (void)takt_dims_hold(g->dims); /* what names mean is settled: passes find nothing new */
+    (void)takt_dims_hold(g->dims); /* names have their final meaning: passes find nothing new */
     TAKT_TRY(takt_describe_ports(&m->arena, g, g->inputs, g->input_count, &m->inputs));
     return takt_describe_ports(&m->arena, g, g->outputs, g->output_count, &m->outputs);
 }

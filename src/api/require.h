@@ -1,4 +1,4 @@
-/* require.h - what a caller requires: backends and element types. */
+/* require.h - requirements of a caller: backends and element types. */
 #ifndef TAKT_API_REQUIRE_H
 #define TAKT_API_REQUIRE_H
 

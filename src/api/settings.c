@@ -87,7 +87,7 @@ int takt_nearest(const char *word, const char *const *names, size_t count)
     if (word == NULL)
         return 0;
     const size_t length = strlen(word);
-    /* A third of it may be wrong; of a single letter only whether it is a capital. */
+    /* Up to a third of the letters may be wrong; for a single letter only its case. */
     size_t best = (length < 2 ? 0 : length < 3 ? 1 : length / 3) + 1;
     int nearest = -1;
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* usage.c - what a context takes of processors and memory, and how much it may take. */
+/* usage.c - use of processors and memory by a context, and its limits. */
 #include <math.h>
 #include <stdatomic.h>
 

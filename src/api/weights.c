@@ -166,7 +166,8 @@ static takt_status fail_without(const takt_model *m, const char *path)
                           "an ONNX file, can be read from or written to a file of weights");
 }
 
-/* What editors put before a text says nothing, and a zero would end it unseen. */
+/* A byte order mark of an editor is skipped, and a zero byte, which would end the text unnoticed,
+ * is refused. */
 static takt_status rules_text(takt_ctx *ctx, const char *path, const char **text, size_t *length)
 {
     static const char mark[3] = {'\xEF', '\xBB', '\xBF'}; /* of UTF-8 */

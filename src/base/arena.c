@@ -14,7 +14,7 @@ enum { UNIT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
 struct takt_arena_block {
     takt_arena_block *next;
-    size_t size;    /* of the whole block, including this header */
+    size_t size;    /* of the whole block, with this header */
     size_t used;    /* likewise */
     size_t unused_; /* keeps the data after it aligned to UNIT */
 };

@@ -1,4 +1,5 @@
-/* ctx.h - what a context holds. The operating system's services are filled in by os/ and api/. */
+/* ctx.h - the contents of a context. The operating system's services are filled in by os/ and
+ * api/. */
 #ifndef TAKT_BASE_CTX_H
 #define TAKT_BASE_CTX_H
 
@@ -42,7 +43,7 @@ struct takt_ctx {
     takt_lock opened_lock;               /* held for a few instructions */
     struct takt_native_op *natives;      /* functions for custom ops: base/native.h */
     const struct takt_watch *watch;      /* gets the events of all runs; or NULL: plan/execute.h */
-    takt_cpu_budget cpu;                 /* what runs may take of the processors: api/usage.h */
+    takt_cpu_budget cpu;                 /* the processors that runs may use: api/usage.h */
 };
 
 /* The same services, limits and memory with its own error: for code that runs on another thread and

@@ -1,4 +1,4 @@
-/* inner.h - what libtakt.so shows to libtakt-measure.so besides the public functions.
+/* inner.h - functions that libtakt.so exports to libtakt-measure.so besides the public ones.
  *
  * Everything else is hidden. tests/lint/exports.py compares the marks with what libtakt-measure
  * refers to: a function that it newly needs gets the mark, one that it no longer needs loses it.

@@ -1,4 +1,4 @@
-/* lock.c - what a thread does while another holds a lock. */
+/* lock.c - how a thread waits while another holds a lock. */
 #include "base/lock.h"
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* report.h - what reports share: tables, readable figures, and output. */
+/* report.h - shared by reports: tables, readable figures, and output. */
 #ifndef TAKT_BASE_REPORT_H
 #define TAKT_BASE_REPORT_H
 

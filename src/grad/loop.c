@@ -18,10 +18,10 @@ typedef struct work {
     const takt_node *n;
     takt_graph *body; /* of the loop */
     size_t carried;
-    takt_graph *scan, *other; /* the body of the scan; what happens when the loop is over */
+    takt_graph *scan, *other; /* the body of the scan; the work after the loop */
 } work;
 
-/* How many iterations there can be: rows of scanned results, or a trip count that is a constant. */
+/* Maximum number of iterations: rows of scanned results, or a trip count that is a constant. */
 static takt_status find_bound(const work *w, takt_dim *bound)
 {
     takt_ctx *ctx = w->g->ctx;

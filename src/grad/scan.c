@@ -91,7 +91,7 @@ static takt_status init(work *w)
     return takt_graph_create(w->g->ctx, w->g, &w->b.body);
 }
 
-/* ---- what every step began with ---- */
+/* ---- initial values of every step ---- */
 
 /* A scanned result that is the carried value `i` after each step; out_count: there is none. */
 static size_t result_of(const work *w, size_t i)
@@ -176,7 +176,7 @@ static takt_status find_starts(work *w)
     return w->g->status;
 }
 
-/* ---- inputs of the backward scan and of its body, side by side ---- */
+/* ---- inputs of the backward scan and of its body, in parallel ---- */
 
 static void add_sequence(work *w, takt_id id, int64_t axis)
 {

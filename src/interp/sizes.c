@@ -1,8 +1,8 @@
-/* sizes.c - sizes that values decide while a graph is interpreted: bodies of loops.
+/* sizes.c - sizes found at run time in the interpreter: bodies of loops.
  *
  * A whole model has its sizes fixed before it runs, and the caller compares them. A body may find
- * other sizes in every iteration; there, what a `length` found stands for its names until it finds
- * something else.
+ * other sizes in every iteration; there, the result of a `length` holds for its names until its
+ * next result.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -28,7 +28,7 @@ TAKT_INNER TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *p
 /* Replaces `path` by these bytes, or leaves the old file unchanged. */
 TAKT_MUST_USE takt_status takt_write_file(takt_ctx *ctx, const char *path, const void *bytes,
                                           size_t length);
-/* Same for what only the owner may read: texts of users. */
+/* The same for private data, which only the owner may read. */
 TAKT_MUST_USE takt_status takt_write_private(takt_ctx *ctx, const char *path, const void *bytes,
                                              size_t length);
 /* A new file for that, as takt_files.create does it: 0 or an errno. */

@@ -53,7 +53,7 @@ typedef struct takt_reader {
     const char *summary;
     bool (*recognises)(const uint8_t *bytes, size_t length);
     takt_status (*read)(const takt_source *source, takt_graph **graph);
-    takt_status (*skim)(takt_skim *s); /* all that `read` looks at; or NULL: the whole file */
+    takt_status (*skim)(takt_skim *s); /* the part that `read` needs; or NULL: the whole file */
 } takt_reader;
 
 extern const takt_reader takt_reader_text, takt_reader_onnx, takt_reader_taktp, takt_reader_tflite,

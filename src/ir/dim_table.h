@@ -114,7 +114,7 @@ dim_entry takt_dim_entry(const takt_dims *dims, takt_dim d);
 /* ---- operations (dim_make.c) and bindings (dim_resolve.c), the lock being held ---- */
 
 takt_status takt_dim_apply(takt_dims *dims, takt_dim_op op, takt_dim a, takt_dim b, takt_dim *out);
-/* With bindings put in, and names replaced by sizes unless `sizes` is NULL. */
+/* With bindings substituted, and names replaced by sizes unless `sizes` is NULL. */
 takt_status takt_dim_expand(takt_dims *dims, takt_dim d, const int64_t *sizes, size_t size_count,
                             takt_dim *out);
 /* Whether a - b can be zero for no sizes above zero. Both resolved. */

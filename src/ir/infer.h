@@ -1,4 +1,4 @@
-/* infer.h - what the inference functions of many ops share: broadcasting, checks, messages. */
+/* infer.h - shared by the inference functions of many ops: broadcasting, checks, messages. */
 #ifndef TAKT_IR_INFER_H
 #define TAKT_IR_INFER_H
 

@@ -166,7 +166,7 @@ static const char *pre_of(const takt_tokenizer *t)
     return t->model == TAKT_TOKENIZER_BYTES && t->scan != NULL ? t->scan->name : "default";
 }
 
-/* What tokenizer.json can say and the format cannot: ids would be different. */
+/* Features of tokenizer.json that the format lacks: ids would be different. */
 static bool has_more(const takt_tokenizer *t)
 {
     const bool is_words = t->model == TAKT_TOKENIZER_WORDS;

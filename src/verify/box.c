@@ -1,4 +1,4 @@
-/* box.c - what a model's require clauses say about its inputs. */
+/* box.c - the box of inputs that a model's require clauses describe. */
 #include "verify/box.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* box.h - what a model's require clauses say about its inputs. */
+/* box.h - the box of inputs that a model's require clauses describe. */
 #ifndef TAKT_VERIFY_BOX_H
 #define TAKT_VERIFY_BOX_H
 

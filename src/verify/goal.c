@@ -1,4 +1,4 @@
-/* goal.c - what a region says about the cases of a property. */
+/* goal.c - evaluates the cases of a property over a region. */
 #include "verify/goal.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* goal.h - what a region says about the cases of a property. */
+/* goal.h - evaluates the cases of a property over a region. */
 #ifndef TAKT_VERIFY_GOAL_H
 #define TAKT_VERIFY_GOAL_H
 

@@ -22,8 +22,8 @@ void takt_joint_clear(takt_joint *j)
     }
 }
 
-/* False: they do not fit, or are not finite. Rounding of all that follows is taken off here: no sum
- * below has more than a thousand terms of these magnitudes. */
+/* False: they do not fit, or are not finite. Subtracts the rounding errors of everything that
+ * follows: no sum below has more than a thousand terms of these magnitudes. */
 static bool gather(lines *l, const takt_region *r, const takt_case *c, size_t at)
 {
     l->rows = c->row_count;
@@ -129,7 +129,7 @@ static bool weigh(const lines *l, double *x)
     return least(l, b.a, b.c, x) > 0;
 }
 
-/* Cuts off where one function is above 0; false: nothing is left. */
+/* Cuts off the part where one function is above 0; false: nothing is left. */
 static bool cut_row(lines *l, size_t row)
 {
     const double left = -least(l, l->a[row], l->c[row], NULL);

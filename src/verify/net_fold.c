@@ -59,7 +59,7 @@ static void count_uses(const takt_net *net, uint32_t *uses)
     }
 }
 
-/* Readers of a node that only renames read what it renames. */
+/* Readers of a node that only renames read its source directly. */
 static void skip_names(takt_net *net, uint32_t *alias)
 {
     for (uint32_t i = 0; i < net->count; i++) {

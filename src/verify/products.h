@@ -29,7 +29,7 @@ TAKT_MUST_USE takt_status takt_products_net(takt_net *net, bool transposes);
 size_t takt_products_scratch(const takt_gemm_f32_info *info, size_t rows, size_t n, size_t most);
 /* Buffers for the products of a region. */
 TAKT_MUST_USE takt_status takt_products_init(takt_region *r);
-/* Sets what products through sum `id` cost, from r->error and r->sizes. */
+/* Sets the cost of products through sum `id`, from r->error and r->sizes. */
 void takt_products_errors(takt_region *r, size_t id);
 /* The errors set by takt_products_errors, one per element, and in *least a row's further cost. A
  * caller that restores r->error must restore these too. NULL: no part of the sum uses f32. */

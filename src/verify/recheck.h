@@ -102,7 +102,7 @@ void takt_recheck_beta(takt_recheck *k, const takt_recheck_side *sides, const ta
 /* Constants and kinds of all nodes. */
 TAKT_MUST_USE takt_status takt_recheck_read(takt_recheck *k);
 void takt_recheck_release(takt_recheck *k);
-/* Finds what takt_recheck_runs would find again in every box. */
+/* Precomputes what takt_recheck_runs would compute in every box. */
 TAKT_MUST_USE takt_status takt_recheck_keep(takt_recheck *k);
 /* The runs that element j of linear node `id` sums, in k->found, and the addend; for a maximum,
  * those of its window. */

@@ -241,7 +241,7 @@ static double through_straight(takt_recheck *k, takt_check_node *c)
     return sum - lost * MORE;
 }
 
-/* Which line counts is as good as random, so that it is an index and no branch. */
+/* Which line applies is unpredictable, so it is selected by an index instead of a branch. */
 static double through_function(takt_recheck *k, takt_check_node *c)
 {
     const double *const at[] = {c->high_at, c->low_at}, *const slope[] = {c->high_slope,

@@ -271,7 +271,7 @@ static size_t product(takt_recheck *k, const takt_node *n, size_t j)
     return 1;
 }
 
-/* Where a window of output position `at` (spatial axes) begins, may be negative, per axis. */
+/* The beginning of the window of output position `at` (spatial axes), per axis; may be negative. */
 typedef struct geometry {
     int spatial, first, channel;
     int64_t stride[3], dilation[3], pad[3], kernel[3];

@@ -23,7 +23,7 @@ typedef struct takt_region {
     const takt_net *net;
     takt_arena arena;
     double **lo, **hi;              /* per node */
-    double **error;                 /* per node: what its value may be off */
+    double **error;                 /* per node: maximum error of its value */
     takt_lines *lines;              /* per node; of curves and pairs */
     double **rows;                  /* coefficients per node, [capacity][count] */
     bool *is_touched;               /* per node, by the current rows */
@@ -69,12 +69,12 @@ void takt_region_node(takt_region *r, size_t id, bool keeps);
 /* Lines of a curve or pair from the bounds of its sources. */
 void takt_region_lines(takt_region *r, size_t id, const double *const choice[2]);
 
-/* Takes rows back from node `id`: r->rows[id] holds `count` of them (at most the capacity),
- * r->constants what is added. Afterwards inputs hold coefficients. */
+/* Propagates rows back from node `id`: r->rows[id] holds `count` of them (at most the capacity),
+ * r->constants their constants. Afterwards inputs hold coefficients. */
 void takt_region_back(takt_region *r, size_t id, size_t count);
 /* The least value of row `row` over the box, after takt_region_back. */
 double takt_region_least(const takt_region *r, size_t row);
-/* Clears what earlier rows left; call it before filling r->rows. */
+/* Clears the data of earlier rows; call it before filling r->rows. */
 void takt_region_clear(takt_region *r, size_t id, size_t count);
 
 #endif

@@ -243,7 +243,7 @@ static void find_open(const takt_region *r, size_t id, bool *is_open)
         is_open[k] = is_open[k] && !(negative[k] < k && is_open[negative[k]]);
 }
 
-/* How much each input moves the element of rows 2 i and 2 i + 1. */
+/* The effect of each input on the element of rows 2 i and 2 i + 1. */
 static void keep_reach(takt_region *r, double *reach, size_t row)
 {
     for (size_t k = 0, at = 0; k < r->net->port_count; k++) {

@@ -144,7 +144,7 @@ static bool can_split(const takt_hunt *h, const takt_job *j)
            width > 1e-9 * (fabs(j->lo[j->input]) + fabs(j->hi[j->input]));
 }
 
-/* What follows from the bounds of a box: it is proved, refuted, or split. */
+/* Decides from the bounds of a box: it is proved, refuted, or split. */
 static takt_status settle(takt_hunt *h, takt_job *j, bool *is_over)
 {
     takt_search *s = h->s;

@@ -1,4 +1,4 @@
-/* search_boxes.c - what threads need where inputs are split. */
+/* search_boxes.c - the threads' data for splits of inputs. */
 #include "verify/search_hunt.h"
 
 enum { INHERITED = 4096 }; /* elements whose bounds a part keeps for its halves */

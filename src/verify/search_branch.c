@@ -18,7 +18,7 @@ static double loss_of(const takt_region *r, size_t id, size_t row, uint32_t j)
         return 0;
     if (a < 0)
         return -a * (1 - left) * (u * -l / (u - l));
-    /* With either slope nothing is lost at one end; such a relu comes last, but is not skipped. */
+    /* Either slope is exact at one end; such a relu comes last, but is not skipped. */
     return a * (fmin((slope - left) * -l, (1 - slope) * u) + 1e-6 * (1 - left) * fmin(-l, u));
 }
 

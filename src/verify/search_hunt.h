@@ -64,11 +64,11 @@ typedef struct takt_hunt {
     bool has_reach;       /* regions record how far inputs move nodes */
     size_t node_count;    /* elements whose bounds halves inherit */
     /* Splits of relus. */
-    bool by_relus, in_tree; /* they are what is split; they are being split */
+    bool by_relus, in_tree; /* they are split; they are being split */
     uint64_t box_end_ns;    /* for slopes of the whole box */
     bool has_base;          /* bounds of the whole box are kept: */
     takt_region base;       /* lo, hi, error */
-    double **products;      /* per node: what takt_products_kept gave; NULL: nothing */
+    double **products;      /* per node: the result of takt_products_kept; NULL: nothing */
     takt_alpha **alphas;    /* one per thread; NULL until the first split */
     double ***warm;         /* per thread and node: slopes of the current part */
     takt_side **sides;      /* per thread */
@@ -82,17 +82,17 @@ bool takt_hunt_is_late(const void *user);
 TAKT_MUST_USE takt_status takt_hunt_group(takt_hunt *h, bool *is_over);
 /* Bounds part `task` of the batch; the hunt is `user`. */
 void takt_hunt_bound(void *user, size_t task, int thread);
-/* What threads need where inputs are split: halves inherit bounds, and half-spaces
- * are taken together, unless a certificate follows: its checker bounds each box alone. */
+/* The threads' data for splits of inputs: halves inherit bounds, and half-spaces are handled
+ * jointly, unless a certificate is written: its checker bounds each box alone. */
 TAKT_MUST_USE takt_status takt_hunt_boxes(takt_hunt *h);
-/* Room for how far inputs move what a region bounds. */
+/* Memory for the effect of inputs on the bounded nodes of a region. */
 TAKT_MUST_USE takt_status takt_hunt_reach(const takt_hunt *h, takt_region *r);
 /* The bounds of the whole box: from `r`, or from both. */
 TAKT_MUST_USE takt_status takt_hunt_keep(takt_hunt *h, const takt_region *r);
 /* Whether splitting relus suffices: nothing else bends, inputs are a box, and each case has one
  * half-space. Otherwise an undecided part needs splits of inputs. */
 bool takt_hunt_has_few(const takt_hunt *h);
-/* What threads need for splits of relus. */
+/* The threads' data for splits of relus. */
 TAKT_MUST_USE takt_status takt_hunt_relus(takt_hunt *h);
 /* Sets the region of a thread to the part: the whole box, and relus on one side. */
 void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread);

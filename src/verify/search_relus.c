@@ -178,7 +178,7 @@ void takt_hunt_enter(takt_hunt *h, takt_job *j, int thread)
     x->user = r->late_user;
 }
 
-/* Whether nothing of a row is left at the inputs: it is the same everywhere. */
+/* Whether a row has no coefficients left at the inputs: it is constant. */
 static bool is_flat(const takt_region *r, size_t row)
 {
     for (size_t k = 0; k < r->net->port_count; k++) {

@@ -122,7 +122,7 @@ void takt_tangents_begin(takt_region *r, size_t id, size_t rows)
     memset(t->second, 0, rows * count * sizeof(double));
 }
 
-/* One row; returns what its constant gains. */
+/* One row; returns the change of its constant. */
 static double back_row(const takt_tangents *t, const double *row, size_t count, size_t first,
                        double *to)
 {

@@ -33,8 +33,8 @@ static double total(const pair *part)
     return sum[0] + sum[1];
 }
 
-/* A coefficient of 0 with an infinite factor makes the sum NaN; with `masks` it is left out. Few
- * sums have one, so that they are computed again. */
+/* A coefficient of 0 with an infinite factor makes the sum NaN; with `masks` it is left out. Such
+ * sums are rare, so they are computed again. */
 static inline pair term(pair x, pair by, bool masks)
 {
     return masks ? x * (pair)((mask)(x != 0) & (mask)by) : x * by;

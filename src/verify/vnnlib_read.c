@@ -1,7 +1,7 @@
 /* vnnlib_read.c - VNN-LIB 1.0 and 2.0: declarations and assertions, as a formula.
  *
  * The whole file describes inputs and outputs that are unsafe. Everything is read in one pass; the
- * formula takes memory in proportion to the text. Depth is bounded, as are names.
+ * memory of the formula is proportional to the text. Depth and names are limited.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* logic.h - what the functions of takt/logic.h share. */
+/* logic.h - shared by the functions of takt/logic.h. */
 #ifndef TAKT_API_LOGIC_LOGIC_H
 #define TAKT_API_LOGIC_LOGIC_H
 

@@ -1,4 +1,4 @@
-/* tuples.c - what the tensor of a relation holds, as tuples. */
+/* tuples.c - the contents of a relation's tensor, as tuples. */
 #include <math.h>
 #include <string.h>
 
@@ -101,8 +101,8 @@ static void set_entries(takt_tuple_walk *w, size_t at)
     }
 }
 
-/* The next row of a set, unless it is past the last. Empty rows may be anywhere in what a caller
- * has bound. */
+/* The next row of a set, unless it is past the last. Rows bound by a caller may be empty
+ * anywhere. */
 static bool next_row(takt_tuple_walk *w)
 {
     const size_t arity = (size_t)w->relation->arity;

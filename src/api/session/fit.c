@@ -27,7 +27,7 @@ static takt_size_range held(const takt_session *s, size_t i)
     return (takt_size_range){.low = plan->sizes[i], .high = plan->sizes[i]};
 }
 
-/* The end that holds `size`: twice the end before, less what `halvings` take back. */
+/* The end of the range for `size`: twice the previous end, reduced by `halvings`. */
 static int64_t end_of(int64_t before, int64_t size, int halvings)
 {
     if (size <= before)

@@ -219,7 +219,7 @@ static void exchange_bytes(const takt_tensor *a, const takt_tensor *b)
     }
 }
 
-/* Rotates the memories of a ring: each swap gives one more slot its value. If one of them is the
+/* Rotates the memory of a ring: each swap gives one more slot its value. If one of them is the
  * session's copy of memory that cannot be swapped, the bytes are swapped. */
 static void rotate_ring(takt_session *s, uint32_t first)
 {

@@ -54,7 +54,7 @@ bool takt_session_is_found(const takt_session *s, size_t output)
     return is_found;
 }
 
-/* ---- what is not known yet ---- */
+/* ---- sizes that are not known yet ---- */
 
 /* Sizes that were 0 in the last run are assumed to be 0 again, such as the batch of a branch that
  * is not taken: if that is right, the run need not be resized. */

@@ -1,4 +1,4 @@
-/* settle.c - the sizes of a session whose plan has ranges follow from what is bound to it.
+/* settle.c - the sizes of a session whose plan has ranges follow from the bound buffers.
  *
  * Buffers are bound one by one, so sizes may contradict each other in between: they are checked
  * when a run begins or a result is requested. Inputs in the session's own memory take the sizes

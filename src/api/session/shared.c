@@ -300,7 +300,7 @@ takt_status takt_session_get_part(takt_session *s, const takt_session *of, size_
     return takt_session_get_forms(s, &none);
 }
 
-/* A session sees values in other places as it does after an exchange of two. */
+/* A session sees the new addresses, as after an exchange of two values. */
 void takt_session_move_part(takt_session *s, size_t from, size_t to)
 {
     for (size_t i = 0; from != to && i < s->plan->graph->slot_count; i++) {

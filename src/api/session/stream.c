@@ -41,7 +41,7 @@ takt_status takt_session_set_stream(takt_session *s, void *stream)
                                                         stream);
 }
 
-/* Whether the previous run must have ended: the host accesses what it uses. */
+/* Whether the previous run must have ended: the host accesses memory that it uses. */
 bool takt_session_must_end(const takt_session *s)
 {
     for (size_t i = 0; i < s->plan->step_count; i++)

@@ -144,7 +144,7 @@ TAKT_MUST_USE takt_status takt_generator_open_encoder(takt_generator *g);
 TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t *ids,
                                                 size_t count);
 
-/* ---- what the state has of a text (state.c) ---- */
+/* ---- a text's part of the state (state.c) ---- */
 
 /* Whether it can forget the last tokens: a cache can, a recurrent state cannot. */
 bool takt_generator_rewinds(const takt_generator *g);

@@ -90,8 +90,8 @@ size_t takt_kv_needs(const takt_kv_layout *layout, size_t tokens);
 /* Whether a text that begins with these tokens and has at most `worst` can begin now. At most count
  * - 1 are shared with others: the scores of the last are needed. */
 bool takt_kv_fits(const takt_kv *kv, const int32_t *ids, size_t count, size_t worst);
-/* Begins it in the row of `g`, which must be empty: `g` has then read what others had read of it.
- * Must fit. */
+/* Begins it in the row of `g`, which must be empty: `g` then has the tokens that others had read.
+ * It must fit. */
 TAKT_MUST_USE takt_status takt_kv_admit(struct takt_generator *g, const int32_t *ids, size_t count,
                                         size_t worst);
 /* Tokens that the text of `g` has blocks for. */

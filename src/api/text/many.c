@@ -84,7 +84,7 @@ typedef struct task {
     void *user;
     takt_generated *results; /* may be NULL */
     bool is_stopped;         /* all texts end */
-    bool is_full;            /* a text waits for the pool: those behind it wait, too */
+    bool is_full;            /* a text waits for the pool, and so do those after it */
 } task;
 
 static int put(void *user, const char *text, size_t length)
@@ -254,7 +254,7 @@ static takt_status go_on(task *t, size_t i)
     return r->w.is_over ? finish(t, r) : TAKT_OK;
 }
 
-/* One round: free places take prompts, each text makes a step. */
+/* One round: free slots take prompts, each text makes a step. */
 static takt_status step(task *t, bool *is_over)
 {
     takt_many *m = t->m;

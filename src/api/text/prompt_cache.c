@@ -226,7 +226,7 @@ takt_status takt_generator_load_bytes(takt_generator *g, const char *path, const
             return TAKT_OK;
         TAKT_TRY(takt_kv_admit(g, g->history, tokens, tokens + 1));
     }
-    const int64_t has = g->position; /* of a text of the pool that begins alike */
+    const int64_t has = g->position; /* of a text in the pool with the same prefix */
     for (size_t i = 0; i < slot_count(g); i++) {
         const size_t part = takt_generator_state_bytes(g, i, (int64_t)tokens);
         TAKT_TRY(takt_generator_state_write(g, i, has, takt_cursor_take(&c, part), part));

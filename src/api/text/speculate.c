@@ -1,5 +1,5 @@
-/* speculate.c - speculative decoding: guesses by a smaller model, or by what followed the same
- * tokens before. They are read in one run; a guess is accepted if it is the token that is drawn
+/* speculate.c - speculative decoding: guesses by a smaller model, or from earlier occurrences of
+ * the same tokens. They are read in one run; a guess is accepted if it is the token that is drawn
  * anyway. So the text is the same as without guesses; only its speed differs. */
 #include <math.h>
 #include <string.h>
@@ -74,8 +74,8 @@ void takt_speculate_close(takt_writing *w)
 
 /* ---- by what was read ---- */
 
-/* Finds what followed the last tokens at an earlier position: the longest match, and of those the
- * latest. `count` tokens are known, `to` has room for `most`. */
+/* Finds the continuation of the last tokens at an earlier position: the longest match, and of those
+ * the latest. `count` tokens are known, `to` has room for `most`. */
 static size_t look_up(const int32_t *ids, size_t count, size_t most, int32_t *to)
 {
     for (size_t words = WORDS_MOST; words >= WORDS_LEAST; words--) {
@@ -100,7 +100,7 @@ static double share_of(const float *scores, size_t count, int32_t id)
     return 1 / sum;
 }
 
-/* The draft reads what it has not read of the `count` tokens. */
+/* The draft reads those of the `count` tokens that it has not read. */
 static takt_status catch_up(takt_generator *draft, const int32_t *ids, size_t count)
 {
     size_t same = 0;

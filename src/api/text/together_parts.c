@@ -176,7 +176,7 @@ static void read_alone(takt_together *t, takt_together_part *part, size_t row)
     part->together = 1;
 }
 
-/* A run that fails says nothing about any one text: then each is read alone. */
+/* If a joint run fails, no single text is to blame: then each is read alone. */
 void takt_together_read_parts(takt_together *t, takt_together_part *parts, size_t only)
 {
     bool joins = true;

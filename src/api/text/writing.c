@@ -98,7 +98,8 @@ static takt_status put_token(takt_writing *w, int32_t id)
 
 /* ---- tokens ---- */
 
-/* Only what the grammar allows is left; `*is_end`: the text is complete and nothing can follow. */
+/* Keeps only candidates that the grammar allows; `*is_end`: the text is complete and nothing can
+ * follow. */
 static takt_status hold(takt_writing *w, takt_candidates *c, bool *is_end)
 {
     size_t allowed, kept = 0;

@@ -47,7 +47,7 @@ static const char *supports(const takt_graph *g, takt_id node)
     return NULL;
 }
 
-/* A composite is kept when some kind takes it whole. */
+/* A composite is kept if some kind accepts it as a whole. */
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
     for (size_t i = 0; i < KINDS; i++)

@@ -1,6 +1,6 @@
 /* cpu.h - the cpu backend: one file per kind of step.
  *
- * A kind says which primitive ops it takes and turns a group of nodes into a step. The folder
+ * A kind decides which primitive ops it accepts and turns a group of nodes into a step. The folder
  * `step/` is the list: step/<kind>.c defines `const takt_cpu_kind takt_cpu_<kind>`.
  */
 #ifndef TAKT_BACKEND_CPU_H
@@ -35,7 +35,7 @@ TAKT_MUST_USE takt_status takt_cpu_blocking(takt_planner *p, const takt_gemm_blo
 /* How many tasks pay off for work that costs `flops` and moves `bytes`, at most `most`. */
 size_t takt_cpu_tasks(const takt_planner *p, double flops, double bytes, size_t most);
 /* How many parts pay off, on a single thread, for work that reads and writes `bytes`, at most
- * `most`: every other run takes them from the last to the first (takt_execution.is_back). */
+ * `most`: every second run processes them from the last to the first (takt_execution.is_back). */
 size_t takt_cpu_reversible_parts(const takt_planner *p, double bytes, size_t most);
 /* Lines that a set of L1 is known to hold; 0: few. */
 size_t takt_cpu_ways(const takt_planner *p);

@@ -53,7 +53,7 @@ bool takt_crew_stop(takt_crew *crew)
     return atomic_compare_exchange_strong(&crew->stopped, &no, 1);
 }
 
-/* Releases tasks that wait for parts that will not come. */
+/* Releases tasks that wait for parts that will never arrive. */
 static void send_home(takt_crew *crew)
 {
     atomic_fetch_or(&crew->done, STOPPED);

@@ -11,7 +11,7 @@ typedef struct takt_cut_work {
     double per_row; /* reading, gathering and packing a row, paid by each task that reads it */
 } takt_cut_work;
 
-/* How many times as fast 16-bit products are as those of f32. */
+/* The speedup of 16-bit products over f32. */
 enum { TAKT_CUT_FASTER = 4 };
 
 typedef struct takt_cut_pace {
@@ -41,8 +41,8 @@ takt_cut takt_cpu_cut_lines(const takt_cut_work *w, size_t tasks, size_t positio
  * full tile. */
 size_t takt_cpu_tasks_each(size_t m, size_t rows, size_t threads, double bytes);
 
-/* At most this many tasks, where each thread may have `each` of them: one if they are many, and a
- * finer cut follows. */
+/* The maximum number of tasks, if each thread may have `each` of them: one if there are many, since
+ * they are divided further. */
 size_t takt_cpu_tasks_most(size_t each, size_t threads);
 
 /* For many threads: several tasks per thread, so that a slow thread leaves some of its share to the

@@ -1,4 +1,4 @@
-/* epilogue.h - what follows a product or convolution inside its step.
+/* epilogue.h - operations after a product or convolution inside its step.
  *
  * The result is seen as rows of `columns` elements. The common forms (bias, residual, relu) run in
  * the kernel's registers, and a function of one value after them is called once for a hot tile;

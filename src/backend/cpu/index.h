@@ -47,8 +47,8 @@ static inline void takt_index_list(takt_index_reader *r, size_t first, size_t co
         at[i] = takt_index_next(r, first + i, size);
 }
 
-/* Where a part of `part` elements begins in an axis of `size`, by element `i`; a start that leaves
- * no room for it is recorded and read as 0. */
+/* The start of a part of `part` elements in an axis of `size`, from element `i`; a start without
+ * room for it is recorded as a fault and read as 0. */
 static inline size_t takt_index_start(takt_index_reader *r, size_t i, size_t size, size_t part)
 {
     const int64_t given =

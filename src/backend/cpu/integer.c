@@ -148,7 +148,7 @@ static bool goes_right(const takt_graph *g, const takt_node *n)
                                  takt_tensor_data(shift->attr[0].tensor), count);
 }
 
-/* What packing takes away from unsigned bytes, whose zero points it takes away from too. */
+/* The offset that packing subtracts from unsigned bytes and from their zero points. */
 static int32_t taken(const takt_integer *f)
 {
     return f->b_unsigned ? 128 : 0;

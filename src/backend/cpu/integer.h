@@ -1,4 +1,4 @@
-/* integer.h - what the steps of integer_matmul and integer_conv share: packed bytes, zero points,
+/* integer.h - shared by the steps of integer_matmul and integer_conv: packed bytes, zero points,
  * and requantisation by the product kernels. */
 #ifndef TAKT_BACKEND_CPU_INTEGER_H
 #define TAKT_BACKEND_CPU_INTEGER_H
@@ -28,8 +28,8 @@ typedef struct takt_integer {
 /* A convolution of bytes, channels last, with one channel in and out of each group. */
 bool takt_integer_is_depthwise(const takt_graph *g, const takt_node *n);
 
-/* A bound on bytes, which is what a relu before quantisation becomes: NULL if `node` is one and may
- * follow the integer op `anchor` inside its step. */
+/* A bound on bytes, as from a relu before quantisation: NULL if `node` is one and may follow the
+ * integer op `anchor` inside its step. */
 const char *takt_integer_absorbs(const takt_graph *g, takt_id anchor, takt_id node);
 /* n, k, groups, row and col are set. Adds the inputs and the result to the step; `use_panels`:
  * weights are packed for the product kernels; else the caller adds them. */

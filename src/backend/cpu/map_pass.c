@@ -17,7 +17,7 @@ static unsigned char begin_pass(takt_map_machine *x, const takt_map_instr *code,
     return first + 1;
 }
 
-/* False for what the kernel does not take: one mask for all elements. */
+/* False if the kernel does not support it: one mask for all elements. */
 static bool link_of(takt_map_machine *x, const takt_map_instr *code, unsigned char at,
                     takt_chain_link *l)
 {

@@ -109,5 +109,5 @@ bool takt_product_keeps_one(const takt_planner *p, const takt_node *product)
         if (n->op == &takt_op_matmul && n->in[1] != product->in[1] && has_two_forms(p, n))
             return true;
     }
-    return false; /* the room to pack the only one is as large as what it saves */
+    return false; /* the memory to pack the only one is as large as the saving */
 }

@@ -1,4 +1,4 @@
-/* matrix.h - a matmul node as strides: what every way of computing it needs to know. */
+/* matrix.h - a matmul node as strides, for every way of computing it. */
 #ifndef TAKT_BACKEND_CPU_MATRIX_H
 #define TAKT_BACKEND_CPU_MATRIX_H
 

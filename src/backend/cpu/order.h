@@ -1,4 +1,4 @@
-/* order.h - sorting in the caller's memory: elements become integer keys with their places. */
+/* order.h - sorting in the caller's memory: elements become integer keys with their indices. */
 #ifndef TAKT_BACKEND_CPU_ORDER_H
 #define TAKT_BACKEND_CPU_ORDER_H
 
@@ -26,7 +26,7 @@ typedef struct takt_order_line {
 /* Keys whose ascending order is the sort order; -0 and +0 are equal, and so are all NaNs, which
  * count as largest. */
 bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *poll);
-/* By key, of equals the lower place first; `spare` has room for `n` too. */
+/* By key, and among equal keys by index; `spare` has room for `n` too. */
 bool takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n, const takt_poll *poll);
 /* Moves the first `k` in that order to the front of `items`, sorted. */
 bool takt_order_select(takt_keyed *items, size_t n, size_t k, const takt_poll *poll);

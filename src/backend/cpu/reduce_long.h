@@ -19,9 +19,9 @@ typedef struct takt_reduce_long {
 
 /* Chunks of one row. */
 size_t takt_reduce_long_chunks(const takt_reduce_long *l);
-/* What threads share: chunks of all rows, of TAKT_REDUCE_LANES columns where inner > 1. */
+/* The work that threads share: chunks of all rows, of TAKT_REDUCE_LANES columns if inner > 1. */
 size_t takt_reduce_long_units(const takt_reduce_long *l);
-/* Units [first, end), each to its place in `parts`, which is [rows, chunks, inner]. */
+/* Reduces units [first, end) into `parts`, which is [rows, chunks, inner]. */
 void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                             void *parts);
 /* The results from the parts of all chunks. */

@@ -15,7 +15,7 @@ typedef struct takt_strided {
 takt_strided takt_strided_of(const int64_t *dim, const int64_t *stride, int rank, size_t bytes);
 /* Elements [first, end) in loop order, from the pattern at `from` to dense `to`. */
 void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t first, size_t end);
-/* Part `index` of `parts` of them all, cut where that costs least; `to` is the first one's place.
+/* Part `index` of `parts`, split where it costs least; `to` is the position of the first.
  */
 void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t index,
                        size_t parts);

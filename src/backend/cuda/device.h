@@ -30,8 +30,8 @@ typedef struct takt_cuda {
     size_t kernel_count;
     bool is_early;    /* kernels may begin while the previous one ends: see takt_begin of lang.h */
     _Atomic int lost; /* an error after which the driver refuses everything; 0: none */
-    /* A kernel did not end. To give something back would wait for it, so what is on the device
-     * stays there until the process ends. */
+    /* A kernel did not end. Freeing device memory would wait for it, so everything stays there
+     * until the process ends. */
     _Atomic bool is_stuck;
     uint64_t process; /* that opened it: a child of a fork cannot use it */
 } takt_cuda;
@@ -45,7 +45,7 @@ void takt_cuda_close(takt_cuda *cuda);
 void takt_cuda_enter(takt_cuda *cuda);
 void takt_cuda_leave(takt_cuda *cuda);
 
-/* Records what the driver answered, in `error`; `what` was tried. TAKT_OK if it was not an error.
+/* Records the driver's answer in `error`; `what` was attempted. TAKT_OK if it was not an error.
  */
 TAKT_MUST_USE takt_status takt_cuda_check(takt_cuda *cuda, takt_error *error, int result,
                                           const char *what);

@@ -1,4 +1,4 @@
-/* driver.c - finds the CUDA driver and asks it for a device. */
+/* driver.c - finds the CUDA driver and queries it for a device. */
 #include "backend/cuda/driver.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* host_memory.c - what a session on a device takes of the host's memory, from its plan alone. */
+/* host_memory.c - the host memory of a session on a device, from its plan alone. */
 #include "backend/cuda/body.h"
 #include "backend/cuda/session.h"
 #include "backend/cuda/step.h"

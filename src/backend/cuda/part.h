@@ -1,4 +1,4 @@
-/* part.h - what a session holds on a device: launches with their addresses, graphs, pinned memory.
+/* part.h - a session's data on a device: launches with their addresses, graphs, pinned memory.
  */
 #ifndef TAKT_BACKEND_CUDA_PART_H
 #define TAKT_BACKEND_CUDA_PART_H

@@ -1,5 +1,4 @@
-/* rates.c - what a device reaches, measured: multiply-adds, memory, copies from and to the host,
- * launches. */
+/* rates.c - measures a device: multiply-adds, memory, copies from and to the host, launches. */
 #include <string.h>
 
 #include "backend/cuda/session.h"
@@ -147,7 +146,7 @@ static int add_nodes(bench *b, takt_cu_graph graph, int count)
     return result;
 }
 
-/* From the launch of a graph until the host sees what its last node wrote. */
+/* From the launch of a graph until the host sees the write of its last node. */
 static double time_graph(bench *b, takt_cu_exec exec, uint32_t *runs)
 {
     enum { ROUNDS = 50 };

@@ -71,7 +71,7 @@ void takt_cuda_reduced_axes(const takt_node *n, int rank, bool *is_reduced);
 /* Batches of a product as two loops at most; false if they are more. */
 bool takt_cuda_set_batches(const takt_product *mm, takt_cuda_gemm *g);
 
-/* ---- what follows a product or a convolution ---- */
+/* ---- epilogues of products and convolutions ---- */
 
 /* Whether a node adds the same row to all rows of `columns` elements of `value`. */
 bool takt_cuda_adds_row(const takt_graph *g, const takt_node *n, takt_id value, size_t columns);

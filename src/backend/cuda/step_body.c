@@ -202,7 +202,7 @@ static takt_status add_iterations(takt_planner *p, const takt_node *n, takt_cuda
     return add_child(p, g, b);
 }
 
-/* Says what the host does, and the first step of the bodies that it computes itself. */
+/* Reports the host's part, and the first step of the bodies that it computes itself. */
 static takt_status set_note(takt_planner *p, const takt_cuda_body *b)
 {
     const char *does = b->control == TAKT_CUDA_IF ? "the condition goes to the host, which chooses"

@@ -1,4 +1,5 @@
-/* step_pick.c - elements at indices, padding, and places as values (kernel/move/move_cuda_pick.cu).
+/* step_pick.c - elements at indices, padding, and indices as values
+ * (kernel/move/move_cuda_pick.cu).
  */
 #include "backend/cpu/axis.h"
 #include "backend/cuda/step.h"

@@ -77,7 +77,7 @@ bool takt_gguf_has_parts(const takt_gguf_type *type);
 bool takt_gguf_split(takt_gguf_model *m, takt_graph *g, const takt_gguf_stack *s,
                      takt_gguf_parts *parts);
 
-/* The text of an architecture, or NULL; "common" is what they share. */
+/* The text of an architecture, or NULL; "common" is shared by all. */
 const char *takt_gguf_arch(const char *name);
 /* The text of its encoder, NAMEencoder, which its own text builds on; NULL: none. */
 const char *takt_gguf_arch_encoder(const char *name);

@@ -1,7 +1,7 @@
 /* npy_parse.c - the dictionary at the head of an .npy file.
  *
- * It is a Python literal. Only what NumPy writes is accepted: three keys, a string, a bool, a tuple
- * of numbers; nothing is evaluated.
+ * It is a Python literal. Only NumPy's form is accepted: three keys, a string, a bool, a tuple of
+ * numbers; nothing is evaluated.
  */
 #include <string.h>
 

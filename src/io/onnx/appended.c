@@ -40,7 +40,7 @@ static size_t maker_of(const takt_pb_graph *g, takt_span name)
     return k;
 }
 
-/* Where carried value `i` becomes its old rows followed by new ones (concat). */
+/* The node at which carried value `i` becomes its old rows followed by new ones (concat). */
 typedef struct appending {
     size_t concat;
     size_t cast; /* the cast between the two; node_count: there is none */

@@ -41,8 +41,8 @@ static takt_id line(const work *w, takt_dim count, int axis)
     return all == TAKT_NONE ? all : takt_reshape(w->g, all, dims, 2);
 }
 
-/* The place of each element of each window in the flat picture, [elements, windows]; those in the
- * padding are behind its last. */
+/* The index of each element of each window in the flat image, [elements, windows]; indices in the
+ * padding are after the last pixel. */
 static takt_id places(const work *w, takt_dim positions)
 {
     takt_call *c = w->c;
@@ -104,7 +104,7 @@ static takt_status find_sizes(work *w, takt_id image, takt_id block, const takt_
     return c->status;
 }
 
-/* `u`, [rows, elements * windows], added up at the places of a picture of zeros. */
+/* Adds up `u`, [rows, elements * windows], at these indices of an image of zeros. */
 static takt_id placed(const work *w, takt_id u, takt_id index, const takt_dim *wide)
 {
     takt_dim size = 1;

@@ -97,8 +97,8 @@ typedef struct takt_onnx_attempt {
 } takt_onnx_attempt;
 
 takt_onnx_attempt takt_onnx_try(takt_call *c);
-/* Afterwards. True: it failed because a run would have to find sizes inside of it, and a way around
- * that can be tried; all is as if it had not failed. */
+/* Afterwards. True: it failed because sizes inside it would be found at run time, and a workaround
+ * can be tried; the failure is cleared. */
 bool takt_onnx_tried(takt_call *c, const takt_onnx_attempt *a, takt_status status);
 /* Takes them back. */
 void takt_onnx_untry(takt_call *c, const takt_onnx_attempt *a);

@@ -1,4 +1,4 @@
-/* fold.c - what is known of values while importing: constants, and vectors of dimensions. */
+/* fold.c - known values during import: constants, and vectors of dimensions. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -192,8 +192,8 @@ static takt_status wait_for(takt_room *room, waiting *w, takt_id id)
     return status;
 }
 
-/* Learns the last that waits, or adds what it needs. The size of a value needs its type alone: all
- * that the value is computed from, dequantised weights among it, would be evaluated otherwise. */
+/* Evaluates the last pending value, or adds its operands. The size of a value needs only its type:
+ * otherwise everything it is computed from, such as dequantised weights, would be evaluated. */
 static takt_status study_last(takt_room *room, waiting *w)
 {
     const takt_id id = w->at[w->count - 1];

@@ -51,8 +51,7 @@ static inline size_t takt_forest_places(const takt_forest *f)
 }
 /* Allocates as the counts say. */
 TAKT_MUST_USE takt_status takt_forest_alloc(takt_forest *f);
-/* Checks that the places, which must exist, lead from the roots to leaves; finds `depth` and
- * `tree`.
+/* Checks that all positions are valid and lead from the roots to leaves; finds `depth` and `tree`.
  */
 TAKT_MUST_USE takt_status takt_forest_check(takt_forest *f);
 /* [rows, targets] by tree_ensemble; `none` for a target without any weight. */

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "io/onnx/forest.h"
 
-/* The attributes; `place` is what a node has become. */
+/* The attributes; `place` is the new position of a node. */
 typedef struct list {
     takt_forest *f;
     takt_ints tree, node, feature, next[2], tracks;

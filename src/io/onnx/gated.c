@@ -19,7 +19,7 @@ typedef struct gated {
     takt_call *c;
     takt_span names[MOST]; /* of values with a batch that the branches read */
     size_t count;
-    takt_dim batch; /* what all of them begin with, a name */
+    takt_dim batch; /* the common beginning of their names */
     bool has_batch, is_bad;
     bool is_first;                       /* only the batch dimension is considered */
     takt_dim gate[2];                    /* of either branch */
@@ -94,7 +94,7 @@ static size_t find_pair(gated *a, takt_dim x, takt_dim y)
     return i;
 }
 
-/* Sizes that differ between the branches, each pair of them once. */
+/* Sizes that differ between the branches, without duplicate pairs. */
 static void list_pairs(gated *a, const takt_graph *yes, const takt_graph *no)
 {
     for (size_t i = 0; i < yes->output_count; i++) {
@@ -114,7 +114,7 @@ static takt_id number(takt_call *c, takt_dim d)
                                  : takt_onnx_size(c, x, 0);
 }
 
-/* 1 if a branch can be taken; 0 where an input that it alone reads is too small. */
+/* 1 if a branch can be taken; 0 if an input that only it reads is too small. */
 static takt_status may_take(gated *a, const takt_pb_graph *branch, takt_dim *may)
 {
     takt_dims *dims = a->c->g->dims;
@@ -150,7 +150,7 @@ static bool is_repeated(const takt_onnx_split *s)
     return false;
 }
 
-/* Inputs that a branch alone reads are as large as the file says, if it is taken. */
+/* Inputs that only one branch reads have the file's sizes if it is taken. */
 static takt_status compare(const gated *a, takt_id condition, const takt_pb_graph *const from[2])
 {
     takt_call *c = a->c;

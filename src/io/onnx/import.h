@@ -42,7 +42,7 @@ typedef struct takt_fact {
     takt_syms syms;    /* of a node with one result: its elements, or at == NULL */
     uint32_t out_count;
     bool is_borrowed; /* `known` belongs to another node */
-    bool is_bound;    /* its value went into what was built */
+    bool is_bound;    /* its value has been used in the graph */
 } takt_fact;
 
 typedef struct takt_capture {
@@ -125,7 +125,7 @@ struct takt_import {
     takt_onnx_split *splits;                 /* and those of inputs that one branch alone reads */
     const struct takt_pb_graph **branches;   /* per input of the model: that branch, split.c */
     const struct takt_onnx_aliases *aliases; /* found when it was read before, split.h; or NULL */
-    bool is_hopeless;      /* nesting or number of nodes: what follows would fail the same way */
+    bool is_hopeless;      /* nesting or number of nodes: later nodes would fail the same way */
     bool has_failed;       /* a node was refused; `first` says why */
     bool has_other_ranks;  /* branches of an If gave results of other ranks or types */
     bool is_wanted_inside; /* a run would have to find sizes inside a branch or a body */
@@ -208,7 +208,7 @@ int64_t takt_import_size(const takt_import *im, takt_span name);
  * NOTHING. `*tensor`: the type of the input that remains to be added, NULL if none does. */
 TAKT_MUST_USE takt_status takt_import_items(takt_scope *s, const takt_pb_value *in,
                                             takt_onnx_value *v, const takt_pb_type **tensor);
-/* Labels of inputs that the graph does not contradict are taken at their word. */
+/* Labels of inputs are trusted unless the graph contradicts them. */
 TAKT_MUST_USE takt_status takt_import_labels(takt_import *im);
 /* The graph reads the first `least` elements of an axis of that size. */
 TAKT_MUST_USE takt_status takt_import_needs(takt_import *im, takt_dim size, takt_dim least);

@@ -37,7 +37,7 @@ static bool source_of(takt_call *c, takt_dim d, source *out)
     return false;
 }
 
-/* ---- what is known of sizes that met before ---- */
+/* ---- sizes that were broadcast before ---- */
 
 static bool is_here(const takt_call *c, const takt_onnx_joint *j)
 {

@@ -19,7 +19,7 @@ typedef struct takt_onnx_side {
     takt_dim dim;
 } takt_onnx_side;
 
-/* What both broadcast to; 0 unless a run finds both sizes, or one and the other is a number. */
+/* The size that both broadcast to; 0 unless a run finds both, or one and the other is a number. */
 takt_dim takt_onnx_join(takt_call *c, const takt_onnx_side *a, const takt_onnx_side *b);
 /* x, whose axis is 1 or `whole`, broadcast to `whole`. */
 takt_id takt_onnx_stretch(takt_call *c, takt_id x, int axis, takt_dim whole);

@@ -1,4 +1,4 @@
-/* scope.c - what names mean, and how values get into subgraphs. */
+/* scope.c - resolves names, and passes values into subgraphs. */
 #include <string.h>
 
 #include "base/hash.h"

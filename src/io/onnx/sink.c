@@ -53,7 +53,7 @@ static void add_names(sinking *s, const takt_pb_node *n)
             s->names[s->name_count++] = n->outputs[i];
 }
 
-/* Separates what depends on the first of these nodes from the rest. */
+/* Separates nodes that depend on the first of these from the rest. */
 static takt_status part(sinking *s, const takt_pb_node *nodes, size_t count)
 {
     size_t names = 0;

@@ -257,7 +257,7 @@ static takt_status read(const takt_source *source, takt_graph **graph)
     return status;
 }
 
-/* ---- what has to be in memory ---- */
+/* ---- the part that must be in memory ---- */
 
 /* The position of a section; false: there is none, or not in the file. */
 static bool find_section(const takt_skim *s, uint32_t count, uint32_t wanted, takt_span *span)
@@ -295,7 +295,7 @@ static takt_status leave_weights(takt_skim *s, takt_span index, takt_span data)
     return TAKT_OK;
 }
 
-/* A file that is not as it should be is read whole: then `read` says why. */
+/* An unusual file is read completely: then `read` reports why. */
 static takt_status skim(takt_skim *s)
 {
     TAKT_TRY(takt_skim_need(s, s->length < TAKTP_HEADER ? s->length : TAKTP_HEADER));

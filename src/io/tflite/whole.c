@@ -1,5 +1,4 @@
-/* whole.c - reads an operator of integers as one custom node, which a writer can put into a file
- * again. */
+/* whole.c - imports an integer operator as one custom node, which a writer can write back. */
 #include "io/tflite/whole.h"
 
 #include <stdio.h>

@@ -33,7 +33,7 @@ typedef struct takt_weights_format {
     const char *name;
     /* Whether a file that begins with these bytes has this format. */
     bool (*recognises)(const uint8_t *bytes, size_t length);
-    /* Reads what `each` looks at without fetching it; NULL: the whole file. */
+    /* Reads the part that `each` needs without fetching it; NULL: the whole file. */
     takt_status (*skim)(takt_skim *s);
     /* Passes every tensor to r->visit. */
     takt_status (*each)(takt_weights_reader *r, const uint8_t *bytes, size_t length);

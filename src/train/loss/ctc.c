@@ -67,7 +67,7 @@ static takt_id picked(takt_graph *g, takt_id from, takt_id index)
     return takt_graph_call(g, &takt_op_gather_elements, 2, in, 1, &axis);
 }
 
-/* What place s emits at time t: [batch, places]. */
+/* Emission of position s at time t: [batch, positions]. */
 static takt_id emitted(takt_graph *g, takt_id log_p, int64_t time, takt_id at)
 {
     const takt_type type = *takt_type_of(g, log_p);

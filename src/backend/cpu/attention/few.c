@@ -1,5 +1,5 @@
-/* few.c - attention of few queries and few keys: k and v are read in place, for packing them would
- * take longer than the products. */
+/* few.c - attention of few queries and few keys: k and v are read in place, since packing them
+ * would take longer than the products. */
 #include "backend/cpu/attention/attention.h"
 
 enum { QUERIES = 8, KEYS = 32 };

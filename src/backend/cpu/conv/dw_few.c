@@ -38,7 +38,7 @@ static float *own(const takt_task *t, size_t offset)
     return (float *)(void *)((char *)t->scratch_own + offset);
 }
 
-/* Gathers what channel k % cin of tap k / cin reads for `count` outputs from position `p` of a
+/* Gathers the inputs of channel k % cin of tap k / cin for `count` outputs from position `p` of a
  * sample. */
 static void gather(const takt_conv_shape *c, const float *x, size_t k, size_t p, size_t count,
                    float *to)

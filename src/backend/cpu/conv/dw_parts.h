@@ -28,7 +28,7 @@ float *takt_dw_parts_of(const takt_dw_parts *d, const takt_conv_shape *c, const 
 /* One task: adds up its share of the rows over all chunks, and stores it. */
 void takt_dw_parts_add(const takt_dw_parts *d, const takt_conv_shape *c, const takt_step *s,
                        const takt_task *t);
-/* Rows [first, end) of k, [k][cout], to their places in dw. */
+/* Copies rows [first, end) of k, [k][cout], to dw. */
 void takt_dw_store(const takt_conv_shape *c, const float *sums, size_t first, size_t end,
                    float *dw);
 

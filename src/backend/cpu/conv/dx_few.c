@@ -147,7 +147,7 @@ static void transpose_lines(const facts *f, const strip *s, const float *dy, flo
     }
 }
 
-/* One line of one channel of a phase to its places in x. */
+/* One line of one channel of a phase, written to x. */
 static void put_line(const takt_conv_shape *c, const takt_dx_phase *p, const float *from, float *dx)
 {
     const size_t step = c->stride[2] * c->x_at[2];

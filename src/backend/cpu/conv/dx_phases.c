@@ -1,4 +1,5 @@
-/* dx_phases.c - which positions of x are reached by the same taps, and which of them together. */
+/* dx_phases.c - groups positions of x that are reached by the same taps, and groups that form one
+ * product. */
 #include "backend/cpu/conv/dx.h"
 #include "base/size.h"
 
@@ -108,7 +109,7 @@ static void set_members(const takt_conv_shape *c, takt_dx_phases *f, size_t *bun
         }
 }
 
-/* Whether a row of dy is a whole patch: there is one tap, and it covers all of dy. */
+/* Whether a row of dy is a complete patch: there is one tap, and it covers all of dy. */
 static bool is_row(const takt_conv_shape *c, const takt_dx_bundle *b)
 {
     bool is = c->is_nhwc;

@@ -4,7 +4,8 @@
 
 #include "backend/cpu/conv/shape.h"
 
-/* What each begins with: the shape, all inputs and the result as operands of p->step, the cost. */
+/* The common beginning of each: the shape, all inputs and the result as operands of p->step, the
+ * cost. */
 TAKT_MUST_USE takt_status takt_conv_grad_open(takt_planner *p, takt_conv_shape *shape,
                                               takt_cost *cost);
 

@@ -11,7 +11,7 @@ typedef struct block {
     const void *weights;
 } block;
 
-/* A block of C, [rows][columns], to where channels come first. */
+/* Copies a block of C, [rows][columns], to a result with channels first. */
 static void spread(const takt_conv_shape *s, const block *b, const float *from, float *y)
 {
     for (size_t c = 0; c < b->columns; c++) {
@@ -79,7 +79,7 @@ static const float *widen_rows(const takt_step *s, const takt_task *t, size_t ro
     return to;
 }
 
-/* What rows [first, end) of one line read, with its border. */
+/* The inputs of rows [first, end) of one line, with its border. */
 static const float *pad_line(const takt_conv_shape *c, const float *x, size_t first, size_t end,
                              float *to)
 {

@@ -1,8 +1,8 @@
 /* match.c - recognising a recurrent cell in the body of a scan.
  *
  * The body is read from its results backwards. Sums and products may have their sides swapped,
- * gates may lie in any order and be cut out before or after the sum: none of it changes a bit. What
- * would, such as another order of addition, is not a cell.
+ * gates may be in any order and sliced before or after the sum: none of it changes a bit. Anything
+ * that would, such as another order of addition, is not a cell.
  */
 #include "backend/cpu/rnn/match.h"
 

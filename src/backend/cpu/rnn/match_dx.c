@@ -1,8 +1,8 @@
 /* match_dx.c - recognising the gradient of a recurrent cell in the body of a scan.
  *
  * The gates' gradients are written as expressions over a few leaves. They are compared with the
- * body node by node, sums and products in either order; a leaf becomes the first input that stands
- * in its place and must be the same from then on.
+ * body node by node, sums and products in either order; a leaf is bound to the first input in its
+ * place and must be the same from then on.
  */
 #include "backend/cpu/rnn/match_dx.h"
 
@@ -22,7 +22,7 @@ typedef struct form {
     takt_rnn_dx_kind kind;
     const expression *list;
     int gates, gate[TAKT_RNN_DX_GATES];
-    int input; /* what gate 2 is among the gradients of inputs */
+    int input; /* which of the gradients of inputs gate 2 is */
     int next;  /* of gru: the addend of the product; of lstm: the cell's next gradient */
 } form;
 

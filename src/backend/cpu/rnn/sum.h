@@ -10,7 +10,7 @@ typedef struct takt_rnn_matcher {
     takt_id h, c, x; /* its inputs */
     takt_id bounded; /* the new state of an lstm */
     bool knows_clip, knows_bias;
-    takt_id kept[TAKT_RNN_KEEPS]; /* nodes that have what the kernel can keep */
+    takt_id kept[TAKT_RNN_KEEPS]; /* nodes whose values the kernel can keep */
     bool gives_more; /* a cell, but with results other than its states and kept values */
 } takt_rnn_matcher;
 

@@ -87,7 +87,7 @@ static void small_piece(const facts *f, const part *p, const void *from, size_t 
     }
 }
 
-/* Rows [first, end) of two inputs of one element each; false: not this case. */
+/* Rows [first, end) of two inputs of one element each; false: another case. */
 static bool interleave(const takt_step *s, const takt_task *t, const part *p)
 {
     const facts *f = s->data;

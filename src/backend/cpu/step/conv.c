@@ -16,7 +16,7 @@
 enum { SMALL_ROW = 32 }; /* floats: transposing longer ones takes as long as the product */
 enum { DIRECT_ROW = 2, GATHERED_ROW = 3, TAP = 60 }; /* costs in rows by panels, in operations */
 enum { PATCH_BYTES = 256 << 10, ASKED_BYTES = 16 << 20, ROWS_MIN = 48, ROWS_MAX = 192 };
-/* Weights that stay in L1, with patches that do, and rows of those. */
+/* Weights that stay in L1 together with patches, and rows of patches. */
 enum { NEAR_WEIGHTS = 32 << 10, NEAR_PATCHES = 16 << 10, NEAR_ROWS_MIN = 16 };
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -308,9 +308,9 @@ static bool is_plain(takt_planner *p, const takt_conv_product *f)
            !takt_planner_in_prologue(p);
 }
 
-/* One line with channels last, without holes, as frames of a sound are: a patch lies in x as it is,
- * or in a copy with its border, and begins a stride after the one before. Not where zeros follow a
- * patch: a sum that underflows to -0 is +0 with them, whichever step computes it. */
+/* One line with channels last, without holes, as frames of a sound are: a patch is contiguous in x,
+ * or in a copy with its border, and begins a stride after the previous one. Not where zeros follow
+ * a patch: a sum that underflows to -0 is +0 with them, whichever step computes it. */
 static void find_frames(takt_conv_product *f)
 {
     const takt_conv_shape *c = &f->shape;

@@ -20,7 +20,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return op == &takt_op_gather_elements || op == &takt_op_scatter_elements ? NULL : "";
 }
 
-/* Visits the places of index; `at` is the place in x but for the indexed axis. */
+/* Visits the positions of index; `at` is the position in x without the indexed axis. */
 typedef struct walker {
     int64_t index[TAKT_MAX_RANK];
     int64_t at;

@@ -1,4 +1,4 @@
-/* find.c - find_true, one pass; and length, which passes on sizes that are read after the step. */
+/* find.c - find_true in one pass; and length, whose result is read as sizes after the step. */
 #include <string.h>
 
 #include "backend/cpu/cpu.h"

@@ -171,7 +171,7 @@ static void run_strip(const facts *f, const part *o)
     } while (k < f->k);
 }
 
-/* What follows the product, on rows and columns that are complete. */
+/* The epilogue of the product, on complete rows and columns. */
 static void finish(const takt_step *s, const takt_task *t, const part *o, size_t row, size_t column)
 {
     const facts *f = s->data;

@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "op/util/conv.h"
 
-/* Patches of a block stay in L2; in L1 if the weights do, too: then no more of them pay. */
+/* Patches of a block stay in L2; in L1 if the weights do too: then larger blocks gain nothing. */
 enum { PATCH_BYTES = 128 << 10, NEAR_BYTES = 16 << 10, ROWS_MIN = 48, ROWS_MAX = 192 };
 /* Cost of a row besides multiplying, in rows by panels. */
 enum { DIRECT_ROW = 4, GATHERED_ROW = 8 };

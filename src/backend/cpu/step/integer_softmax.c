@@ -64,7 +64,7 @@ static scale scale_of(int32_t sum, int bits)
     return (scale){.by = reciprocal(above), .half = INT64_C(1) << (shift - 1), .shift = shift};
 }
 
-/* Quotients round towards 0, but those below 0 are held to it anyway. */
+/* Quotients round towards 0; negative ones are clamped to 0 anyway. */
 static int32_t level(int32_t e, scale s, int32_t most)
 {
     const int64_t y = (high(e, s.by) + s.half) >> s.shift;

@@ -49,7 +49,7 @@ static void run_cast(const takt_step *s, const takt_task *t)
                       from + takt_element_bytes(takt_dtype_bits(f->how.from), first), end - first);
 }
 
-/* To the next element of the result; `at` are places in the inputs. */
+/* Advances to the next element of the result; `at` are positions in the inputs. */
 static void advance(const facts *f, size_t inputs, int64_t *index, int64_t *at)
 {
     for (int d = f->rank - 1; d >= 0; d--) {

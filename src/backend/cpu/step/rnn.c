@@ -166,7 +166,7 @@ static void add_gate(takt_rnn_product *p, int gate)
     p->gates[p->count++] = gate;
 }
 
-/* Which gates each half of an iteration multiplies. */
+/* The gates that each half of an iteration multiplies. */
 static void set_halves(takt_rnn_facts *f)
 {
     f->halves = f->m.form.kind == TAKT_RNN_GRU_RESET ? 2 : 1;

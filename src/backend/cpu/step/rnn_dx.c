@@ -83,7 +83,7 @@ static void before(const takt_step *s, const takt_task *t)
     f->pack(&pack);
 }
 
-/* Where row `row` of element `at` of a sequence begins. */
+/* The beginning of row `row` of element `at` of a sequence. */
 static float *place(const takt_task *t, const takt_view *v, const lane *l, size_t at, size_t row)
 {
     return (float *)takt_view_data(t, v) + at * l->iteration + row * l->row;

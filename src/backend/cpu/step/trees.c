@@ -189,8 +189,8 @@ static size_t block_of(const facts *f)
     return rows < 8 ? 8 : rows;
 }
 
-/* Where a thread would not have a whole block of rows, threads share out the trees: each brings
- * only its own into cache. */
+/* If there is less than a block of rows per thread, threads divide the trees: each loads only its
+ * own into cache. */
 static bool shares_trees(const takt_planner *p, const facts *f)
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);

@@ -1,4 +1,4 @@
-/* join.h - what the leaves give that rows have reached, joined in the order of the trees. */
+/* join.h - combines the values of the leaves that rows reach, in the order of the trees. */
 #ifndef TAKT_BACKEND_CPU_TREES_JOIN_H
 #define TAKT_BACKEND_CPU_TREES_JOIN_H
 

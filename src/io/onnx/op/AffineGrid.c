@@ -1,4 +1,4 @@
-/* AffineGrid.c - AffineGrid: where the points of a regular grid go under an affine map. */
+/* AffineGrid.c - AffineGrid: the points of a regular grid under an affine map. */
 #include "io/onnx/lengths.h"
 
 /* Rows (x, y, [z], 1) of all points, the innermost coordinate first. */

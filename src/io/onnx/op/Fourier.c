@@ -154,8 +154,8 @@ static takt_id fitted(takt_call *c, takt_id x, int64_t n)
 
 /* ---- frequencies to real elements ---- */
 
-/* Of parts [..., n / 2 + 1]: each frequency but the first and, of an even number, the last counts
- * twice. Elements r and n - r are the difference and the sum of the same two products. */
+/* For parts [..., n / 2 + 1]: each frequency counts twice, except the first and, for even n, the
+ * last. Elements r and n - r are the difference and the sum of the same two products. */
 static takt_id elements(takt_call *c, const takt_id x[2], takt_dtype dtype, int64_t n)
 {
     takt_graph *g = c->g;

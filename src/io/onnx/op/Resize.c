@@ -28,9 +28,9 @@ static double position_by_size(const takt_resize *r, double x)
     }
 }
 
-/* The nearest by a scale in f32: 4/3 in f32 is a little more than that, and only a quotient that is
- * rounded as well puts result 4 on element 3, not before it. Centres of elements meet halfway
- * between others, so there a scale that is the quotient of the sizes stands for them. */
+/* Nearest by a scale in f32: 4/3 in f32 is slightly more than 4/3, and only a quotient that is also
+ * rounded maps result 4 to element 3, not before it. With element centres positions can be exactly
+ * halfway, so there a scale that equals the quotient of the sizes is replaced by it. */
 static double position_single(const takt_resize *r, double x)
 {
     const float scale = (float)r->scale;

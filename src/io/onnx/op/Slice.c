@@ -101,8 +101,8 @@ static takt_status bound(takt_call *c, takt_sym v, takt_dim size, takt_dim *out)
     return TAKT_OK;
 }
 
-/* From start to stop, assuming that the axis has enough elements: ONNX would clip, which the sizes
- * that follow could not express. A run with known sizes clips. */
+/* From start to stop, assuming that the axis has enough elements: ONNX would clip, which later
+ * sizes could not express. A run with known sizes clips. */
 static takt_id part_of(takt_call *c, takt_id x, int axis, takt_sym start, takt_sym stop)
 {
     takt_dim from = 0, to = 0, count = 0;

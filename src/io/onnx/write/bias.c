@@ -2,7 +2,7 @@
 #include "io/onnx/write/emit.h"
 #include "op/util/conv.h"
 
-/* How often each value is read, by nodes that are live or as a result. */
+/* How often each value is read, by live nodes or as a result. */
 static bool count_uses(takt_emit *e, const takt_graph *g, const unsigned char *live, uint32_t *uses)
 {
     if (uses == NULL) {

@@ -68,7 +68,7 @@ typedef struct takt_emit {
     const takt_node *node;
     const char *out;         /* its first result */
     const char *const *outs; /* all of them */
-    const char *bias;        /* what Conv or Gemm adds; "": nothing */
+    const char *bias;        /* the bias of Conv or Gemm; "": none */
 } takt_emit;
 
 /* Writes node e->node; false: this form has no ONNX equivalent, and nothing was written. */
@@ -160,8 +160,8 @@ void takt_emit_find_biases(takt_emit *e, takt_emit_frame *f, const unsigned char
 
 /* ---- graphs (graph.c) ---- */
 
-/* The nodes of `g`, whose inputs are the values `in`. Its outputs, and after them what its slots
- * become, get the names `want`; `out` is room for as many. */
+/* The nodes of `g`, whose inputs are the values `in`. Its outputs, followed by the slots' next
+ * values, get the names `want`; `out` has room for as many. */
 void takt_emit_graph(takt_emit *e, const takt_graph *g, const char *const *in,
                      const char *const *want, const char **out);
 /* Writes the GraphProto of a subgraph to `to`: its first `own` inputs stay inputs, the rest are the

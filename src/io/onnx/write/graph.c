@@ -24,7 +24,7 @@ static takt_emit_fn *emitter_of(const takt_op *op)
     return takt_emit_record;
 }
 
-/* ---- what has no operator of its own ---- */
+/* ---- nodes without an operator ---- */
 
 static takt_status keep(takt_emit *e, takt_graph *g)
 {
@@ -205,7 +205,7 @@ static void write_nodes(takt_emit *e, const takt_graph *g)
             write_node(e, (takt_id)i);
 }
 
-/* Outputs, and after them what the slots become. */
+/* Outputs, followed by the slots' next values. */
 static size_t result_count(const takt_graph *g)
 {
     return g->output_count + g->slot_count;

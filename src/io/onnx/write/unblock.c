@@ -1,7 +1,7 @@
 /* unblock.c - weights in ggml's block formats become floats: ONNX has no operator for blocks.
  *
  * A parameter or constant of bytes that is read in one format only, whole or by rows, is written as
- * the floats that it stands for; a product with it is MatMul. Others stay nodes of domain "takt".
+ * floats; a product with it is MatMul. Others stay nodes of domain "takt".
  */
 #include "io/onnx/write/write.h"
 #include "op/util/ggml.h"

@@ -168,7 +168,7 @@ takt_tflw_tail takt_tflw_tail_of(const takt_tflw *w, takt_id id, takt_tflw_wish 
 void takt_tflw_take(takt_tflw *w, takt_id id, const takt_tflw_tail *tail);
 /* The result of a tail, integers or floats. */
 int32_t takt_tflw_tail_result(takt_tflw *w, const takt_tflw_tail *tail);
-/* The grid that a quantize node rounds to; false: not one scale, or not known. */
+/* The grid that a quantize node rounds to; false: more than one scale, or unknown. */
 bool takt_tflw_grid_of(takt_tflw *w, const takt_node *n, takt_tflw_grid *grid);
 /* ---- scales (scales.c) ---- */
 

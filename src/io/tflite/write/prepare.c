@@ -11,7 +11,7 @@ enum { LARGEST = 1 << 20 }; /* bytes that a constant may grow by when it is comp
 
 /* ---- weights ---- */
 
-/* Where entry `axis` of `from` is in `to`, the same elements in the same order. */
+/* The index of entry `axis` of `from` in `to`, which has the same elements in the same order. */
 static int moved_axis(const takt_type *from, const takt_type *to, int axis)
 {
     int64_t before = 1, at = 1;

@@ -15,7 +15,7 @@ typedef struct work {
     int64_t *tree, *node, *feature, *next[2], *tracks; /* of each node */
     const char **mode;
     double *split;
-    int64_t *number; /* per place: the node that it has become, -1 if none */
+    int64_t *number; /* per position: the node that it has become, -1 if none */
     int64_t *owner;  /* its tree */
 } work;
 
