@@ -131,7 +131,7 @@ static inline bool test_equal_text(const char *got, const char *want, const char
                       got != NULL ? got : "NULL", want != NULL ? want : "NULL");
 }
 
-/* What failed before is no less a failure. */
+/* An earlier failure is still a failure. */
 #define TEST_SKIP(...)                                                                             \
     (printf("skipped: " __VA_ARGS__), putchar('\n'),                                               \
      exit(test_failures > 0 ? EXIT_FAILURE : TEST_EXIT_SKIPPED))

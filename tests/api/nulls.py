@@ -23,7 +23,7 @@ SLOW = re.compile(r"takt_(bench|load|compare|machine|ceil|environment|seeds|peak
 LATER = re.compile(r"takt_(generat|embed|token|detoken|model_sized)")
 # Objects that a caller must have: without one, a function with a status fails.
 NEEDED = {"takt_ctx", "takt_model", "takt_plan", "takt_session"}
-# Functions that take NULL for one of them as their documentation says.
+# Functions that document NULL as valid for one of them.
 TAKES_NULL = {("takt_session_random", "view"), ("takt_resource_usage", "ctx"),
               ("takt_npz_save", "names"), ("takt_session_reshape", "model"),
               ("takt_session_fit", "model")}

@@ -1,7 +1,7 @@
 /* conformance.c - what every backend must do: conformance [--backend NAME]; all of them otherwise.
  *
- * Each op's samples are planned with the backend, run twice, and held to the interpreter and to
- * themselves; what a backend refuses, cpu takes over, and the result must still be right.
+ * Each op's samples are planned with the backend, run twice, and compared with the interpreter and
+ * with each other; nodes that a backend refuses run on cpu, and the result must still be right.
  */
 #include "backend/samples.h"
 

@@ -1,5 +1,5 @@
-/* example.c - the backend of examples/backend passes the suite, runs what it says it can, and is
- * refused where it does not fit. */
+/* example.c - the backend of examples/backend passes the suite, runs the nodes that it accepts, and
+ * is refused where it does not fit. */
 #include "../../examples/backend/plain.c"
 
 #include "backend/samples.h"

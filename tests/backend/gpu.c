@@ -308,7 +308,7 @@ static void model_bits(void)
     }
 }
 
-/* What takes much shared memory, on a device that has it and on one of capability 7.5. */
+/* Steps that need much shared memory, on a device that has it and on one of capability 7.5. */
 static void large(void)
 {
     static const model row = {

@@ -244,8 +244,8 @@ static uint64_t tick(void *user)
     return *(uint64_t *)user += UINT64_C(1000000000);
 }
 
-/* A kernel that does not end: the run gives up after a minute, all sessions of the device refuse
- * from then on, and to destroy them asks nothing of the driver that would wait. */
+/* A kernel that never ends: the run gives up after a minute, all sessions of the device fail from
+ * then on, and destroying them makes no driver call that would wait. */
 static void stuck(void)
 {
     takt_ctx *ctx;

@@ -1,5 +1,5 @@
-/* gpu_rates.c - what a device reaches, over the driver of the tests: all is measured, nothing is
- * left, and a call that fails gives no figures. */
+/* gpu_rates.c - rates of a device, with the tests' driver: all are measured, nothing leaks, and a
+ * failing call gives no figures. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -52,7 +52,7 @@ static void failures(void)
     EXPECT(measure(&(gpu_settings){.memory = 1 << 20}, 0, rates) == 0, "of too little memory");
 }
 
-/* Steps of a device are held to its ceilings, and copies to those of the bus. */
+/* Steps of a device are compared with its ceilings, and copies with those of the bus. */
 static void profiled(void)
 {
     const char *source = "model m(x: f32[4, 64]) -> (y: f32[4, 64]) seed=1 {\n"

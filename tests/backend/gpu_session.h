@@ -1,4 +1,4 @@
-/* gpu_session.h - a model, and a session of it on the cpu or on the driver of the tests. */
+/* gpu_session.h - a model, and a session of it on the cpu or on the tests' driver. */
 #ifndef TAKT_TESTS_BACKEND_GPU_SESSION_H
 #define TAKT_TESTS_BACKEND_GPU_SESSION_H
 

@@ -334,7 +334,7 @@ static int gather(void *user, const char *text_part, size_t length)
     return 0;
 }
 
-/* What `takt plan` says of a plan in two memories. */
+/* The output of `takt plan` for a plan in two memories. */
 static void report(const takt_plan *plan)
 {
     static char said[REPORT];

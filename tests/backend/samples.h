@@ -40,7 +40,7 @@ static bool samples_replace(const char *text, const char *from, const char *to, 
 
 typedef struct samples_run {
     const char *backend;
-    const takt_backend *added; /* that is called so, or NULL: one of our own */
+    const takt_backend *added; /* the library of that name, or NULL: a stand-in */
     bool may_fall_back;
     size_t checked, refused;
 } samples_run;

@@ -13,7 +13,7 @@ typedef struct spread_buffers {
     size_t views, moves; /* how they are read */
 } spread_buffers;
 
-/* Strides of input number `i`; elements from the first to the last place. */
+/* Strides of input number `i`; distance in elements from the first to the last. */
 static size_t spread_strides(takt_tensor_view *v, size_t i)
 {
     const int last = v->rank - 1;
@@ -29,7 +29,7 @@ static size_t spread_strides(takt_tensor_view *v, size_t i)
     return (size_t)span;
 }
 
-/* The dense elements of the input go to their places. */
+/* Moves the dense elements of the input to their positions. */
 static void spread_copy(const takt_tensor_view *v, const char *dense, size_t count)
 {
     const size_t size = (size_t)takt_dtype_bits(v->dtype) / 8;

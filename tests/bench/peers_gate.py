@@ -11,7 +11,7 @@ FAST, SLOW = (100.0, 50.0), (55.0, 28.0)
 
 
 class Machine:
-    """Processors whose pace at a time is a function; probing and running take time."""
+    """Processors whose speed is a function of time; probing and running take time."""
 
     def __init__(self, pace, count=2):
         self.pace, self.count, self.time, self.released = pace, count, 0.0, False
@@ -98,7 +98,7 @@ machine, found = made(lambda time, cpu: FAST)
 taken = row(machine, found, share=lambda time: 0.5 if 0.03 < time % 0.1 < 0.06 else 1.0)
 assert sum(found.repeated.values()) > 0 and found.counting(taken)[1]
 
-# fast once and never again: the row ends, says that it is unsteady, keeps all, and treats all alike
+# fast once and never again: the row ends, is marked unsteady, and all rounds of all engines count
 machine, found = made(lambda time, cpu: FAST if time < 0.001 else SLOW)
 taken = row(machine, found)
 counted, is_steady = found.counting(taken)

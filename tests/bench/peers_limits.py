@@ -46,7 +46,7 @@ assert limits.cells(all_of["resnet50"])[3] == "missed"
 assert abs(all_of["bytes over f32"]["worst"] - 4) < 1e-9, all_of["bytes over f32"]
 
 # time over reading once; p99 over median against 1.2 of the fastest peer, and
-# against the 1.05 of the steadiest, of which nothing is wanted
+# against 1.05 of the steadiest, for which there is no target
 mlp = [e for e in limits.limits({"rows": rows}) if e["what"].startswith("mlp_b1")]
 assert [round(e["worst"], 3) for e in mlp] == [1.25, 0.917, 1.048], mlp
 assert [limits.cells(e)[3] for e in mlp] == ["held", "held", ""], mlp

@@ -16,7 +16,8 @@ class Mode:
 
 
 class Machine:
-    """Four processors, of which one is at half its rate; the interval is what blocks span."""
+    """Four processors, of which one is at half its rate; the interval is the range of the blocks.
+    """
     time = 0.0
 
     def cpus(self):

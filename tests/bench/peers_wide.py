@@ -1,5 +1,5 @@
-"""peers_wide.py - `make peers ROWS=wide`: its rows, files without weights, what loses, the limit;
-and, where numpy and onnxruntime are in build/venv, two rows of a folder of files."""
+"""peers_wide.py - `make peers ROWS=wide`: its rows, files without weights, losses, the limit; and,
+where numpy and onnxruntime are in build/venv, two rows of a folder of files."""
 import os
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""_cli.py - what the tests of the command share: calling it, and counting what is wrong."""
+"""_cli.py - shared by the tests of the command: calling it, and counting failures."""
 import json
 import os
 import struct

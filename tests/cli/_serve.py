@@ -13,7 +13,7 @@ started = []
 
 
 def give_up(*_):
-    """All of it took more than a minute: no server stays behind."""
+    """If everything takes more than a minute, no server stays behind."""
     for run in started:
         run.kill()
     print("FAILED: it took more than 60 s", flush=True)

@@ -86,7 +86,7 @@ def integers(model, name, calib):
 
 
 def right(model, samples, labels):
-    """Which samples the file gets right in LiteRT."""
+    """Which samples LiteRT classifies correctly with the file."""
     it = Interpreter(model_content=model)
     it.allocate_tensors()
     place, result = it.get_input_details()[0]["index"], it.get_output_details()[0]["index"]

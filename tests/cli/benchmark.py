@@ -122,7 +122,7 @@ def formats():
 
 
 def traced():
-    """Steps, what each thread worked of them, and names for all that appears."""
+    """Steps, each thread's part of them, and names for everything."""
     trace = json.loads((TMP / "t.json").read_text())["traceEvents"]
     names = {event["tid"]: event["args"]["name"] for event in trace
              if event["ph"] == "M" and event["name"] == "thread_name"}

@@ -153,7 +153,7 @@ int nvmlDeviceGetTotalEnergyConsumption(void *d, unsigned long long *m)
 
 
 def driver():
-    """A library that says what NVIDIA's does: two GPUs, a thousand watts each."""
+    """A stand-in for NVIDIA's library: two GPUs, a thousand watts each."""
     (TMP / "nvml.c").write_text(NVML)
     made = subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o",
                            "libnvidia-ml.so.1", "nvml.c"], cwd=TMP, check=False)

@@ -1,7 +1,7 @@
 """blas.py - the backend blas with no library, with the reference BLAS, and with a tuned one.
 
-The loader is shown libraries of our own: empty files stand for "not installed", small ones have the
-functions and variables by which Takt tells the real ones apart. What this machine has comes last.
+The loader finds stand-ins: empty files mean "not installed", small ones have the functions and
+variables by which Takt recognises the real libraries. The libraries of this machine come last.
 """
 import os
 import subprocess

@@ -140,7 +140,7 @@ for words in ("2 of 3 nodes are refused", "first: Frobnicate, opset 13",
     expect(words in run.stdout, f"`{words}` is not in {run.stdout}")
 fails(1, "run", path("bad.onnx"), says=["Frobnicate", "Twiddle"])
 
-# What does not fit by names, and does by numbers.
+# Weights that do not match by name, but do by position.
 def number(name, n):
     return field(5, field(1, 1) + field(2, 7) + field(8, name) + field(9, struct.pack("<q", n)))
 

@@ -22,14 +22,14 @@ for _ in range(4):  # other load on the machine can make the difference look ran
 expect(slow["not on cpu"]["is_cause"] and slow["not on cpu"]["gain_pct"] > 50,
        f"the interpreter is slow: {slow}")
 
-# Microseconds are called so, and a busy machine comes before all that it spoils.
+# Microseconds are labelled as such, and a busy machine is reported before its effects.
 text = succeeds("doctor", MLP, "--duration", "30ms", "--threads", "1")
 expect(" us " in text.splitlines()[0] and " 0.0" not in text.splitlines()[0], text.splitlines()[0])
 found = parsed("doctor", MLP, "--json", "--duration", "30ms")["findings"]
 spoiled = [one["cause"] for one in found if one["gain_pct"] is None]
 expect([one["cause"] for one in found[:len(spoiled)]] == spoiled, f"{found}")
 
-# Memory: by plans that are made but not run, so exact.
+# Memory: from plans that are made but not run, hence exact.
 memory = causes("--memory", "-D", "batch=512")
 half = parsed("plan", MLP, "-D", "batch=256", "--json")
 whole = parsed("plan", MLP, "-D", "batch=512", "--json")

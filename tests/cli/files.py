@@ -57,7 +57,7 @@ fails(1, "run", STREAM, "-i", write("b.npz", bytes(broken)), says=["checksum"])
 fails(1, "run", STREAM, "-i", write("c.npz", b"PK\x05\x06"), says=["not a .npz archive"])
 fails(2, "run", MLP, "-i", write("in.npz", stored.getvalue()), says=["no array called x"])
 
-# Fortran order is read as what it means.
+# Fortran order is converted correctly.
 cross = npy((2, 3), [1, 4, 2, 5, 3, 6])
 cross = cross.replace(b"'fortran_order': False, ", b"'fortran_order': True,  ")
 model = write("same.takt", "model m(x: f32[2, 3]) -> (y: f32[2, 3]) { return y = x * 1.0 }\n")
@@ -87,7 +87,7 @@ for flags, moves in ((model, 0), (sums, 1)):
 expect("bindings" not in parsed("plan", "--json", sums), "nothing is bound")
 fails(1, "plan", sums, "-i", "x=missing.npy", says=["missing.npy"])
 
-# A failed write leaves what was there; random inputs depend on the seed alone.
+# A failed write leaves the old file unchanged; random inputs depend on the seed alone.
 write("kept.npy", b"before")
 fails(1, "run", MLP, "-i", "x=missing.npy", "-o", path("kept.npy"))
 with open(path("kept.npy"), "rb") as file:

@@ -194,7 +194,7 @@ if result.returncode == 0:
 for shape in ("2, 1, 2, 4", "2, 2, 4, 1", "5, 2, 4"):
     fails(2, "run", model(shape), "-i", GREY, says=["a batch of several"])
 
-# From one row to one column, and a size that memory does not hold: refused before any work.
+# From one row to one column, and a size that exceeds memory: refused before any work.
 tall, wide = pnm("tall.pgm", [[v % 251] for v in range(65536)]), pnm("wide.pgm", [[7] * 65536])
 for fit in ("stretch", "crop", "pad"):
     code = succeeds("run", "-q", model("1, 1, 1, 65536", "u8"), "-i", tall, "--image", "fit=" + fit)

@@ -61,7 +61,7 @@ for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchm
                     ("trends", "benchmark trends"), ("optimize", "opt"), ("layers", "summary")):
     fails(2, said, MLP, says=[f"there is no verb {said}", f"did you mean `takt {meant}`?"])
 
-# Flags of other tools: taken with a note where they mean the same, else answered.
+# Flags of other tools: accepted with a note if they mean the same, otherwise answered with a hint.
 for flag in ("--batch", "-b"):
     fails(2, "run", MLP, flag, "4", says=[f"takt run has no flag {flag}", "-D batch=N"])
 expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,

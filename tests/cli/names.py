@@ -39,7 +39,7 @@ def tensor(dims, values):
 
 
 def quoted(name):
-    """As takt_name_write has it for names that are not plain words."""
+    """As takt_name_write writes names that are not plain words."""
     text = name.replace("\\", "\\\\").replace("`", "\\`")
     return "`" + "".join(c if ord(c) >= 32 else "\\u{%x}" % ord(c) for c in text) + "`"
 

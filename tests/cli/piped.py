@@ -25,7 +25,7 @@ def pipe(*commands, **more):
     return data.decode()
 
 
-# Every verb that takes a model does so from a pipe, and says the same as of the file.
+# Every verb that takes a model accepts it from a pipe, with the same output as for the file.
 for words in (["inspect", "-"], ["summary", "-"], ["plan", "-"], ["kernels", "-"], ["explain", "-"],
               ["opt", "-"], ["summary", "-m", "-"], ["run", "-", "--json"], ["batch", "-"],
               ["extract", "-", "--to", "dense_0"], ["ops", "-"], ["compile", "-", "-o", "OUT"]):
@@ -77,7 +77,8 @@ with open(write("self.takt", content(MLP)), encoding="utf-8") as itself:
     fails(2, "convert", "-", "-o", path("self.takt"), says=["would be written over"], stdin=itself)
 expect("usage: takt run" in succeeds("run", "-", "--help"), "--help needs no input")
 
-# What never ends is looked at before it is kept, and a limit on files is an error like any other.
+# Endless input is recognised before it is stored, and the file size limit is reported like any
+# other error.
 
 
 def small_files():

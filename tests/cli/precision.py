@@ -77,7 +77,7 @@ expect(both["a_config"]["precision"] == "f32" and both["b_config"]["precision"] 
 profile = parsed("profile", MLP, "--json", "--numerics", "fast", *QUICK)
 expect(profile["config"]["numerics"] == "fast", profile["config"])
 
-# The error is reported however the inputs come and wherever the results go.
+# The error is reported wherever inputs come from and results go.
 rows = write("rows.npy", npy((6, 784), [0.001 * (i % 97) for i in range(6 * 784)]))
 # A list of precisions is measured in turn, and cases of two results are matched by it.
 both = path("both.json")
@@ -142,7 +142,7 @@ FAST = ("--numerics", "fast")
 
 
 def passes_of(*flags):
-    """The events of takt explain, by pass; those that fired are what is planned."""
+    """The events of takt explain, by pass; those that fired match the plan."""
     events = parsed("explain", "--json", *flags)["passes"]["events"]
     steps = succeeds("plan", *flags)
     for name, op in (("winograd", "winograd_conv"), ("narrow-activations", "narrow_conv")):

@@ -48,7 +48,7 @@ def check(what, *flags):
     expect("\x1b" not in piped.stdout + piped.stderr and "\r" not in piped.stderr, piped.stderr)
 
 
-# Large files, while they are read: 24 MiB, most of them a hole.
+# Large files while they are read: 24 MiB, most of it a hole.
 ROWS, COLUMNS = 6144, 1024
 head = json.dumps({"w": {"dtype": "F32", "shape": [ROWS, COLUMNS],
                          "data_offsets": [0, 4 * ROWS * COLUMNS]}}).encode()

@@ -52,7 +52,8 @@ def paeth(left, up, corner):
 
 
 def unfilter(kind, line, last, size):
-    """Adds what the writer of a PNG took off each byte; case by case, for there are millions."""
+    """Undoes the PNG filter of each byte; one loop per filter, since there are millions of bytes.
+    """
     if kind == 2:
         line[:] = bytes([(value + up) & 0xFF for value, up in zip(line, last)])
     elif kind != 0:
@@ -62,7 +63,7 @@ def unfilter(kind, line, last, size):
                                else paeth(left, last[i], corner)) & 0xFF
 
 
-# What each page shows is counted within one page, as the browser takes seconds to start.
+# Counts the contents of all pages in one page, since the browser takes seconds to start.
 COUNT = """<script>addEventListener("load", () => {
   for (const frame of document.querySelectorAll("iframe")) {
     const count = document.createElement("p");

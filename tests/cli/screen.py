@@ -68,7 +68,7 @@ expect(f"{NAME}first (relu)" in succeeds("summary", LONG, env={**UTF8, "COLUMNS"
 expect(max(map(len, rules(on_terminal(200, "summary", LONG, env={"COLUMNS": "90"})))) <= 90,
        "COLUMNS goes before the terminal")
 
-# Prose is wrapped below its column, and none of it is lost.
+# Prose is wrapped within its column, and none of it is lost.
 wide, narrow = (on_terminal(columns, "ops") for columns in (400, 90))
 expect(all(len(line) <= 90 for line in narrow), [line for line in narrow if len(line) > 90])
 expect(" ".join(" ".join(wide).split()) == " ".join(" ".join(narrow).split()), "words are lost")
@@ -87,7 +87,7 @@ lines = on_terminal(50, "explain", "--help")
 shown = "\n".join(lines)[len("example: ") + "\n".join(lines).index("example: "):]
 expect(len(shown.splitlines()) > 1 and shown.replace("\\\n", "").split() == EXAMPLE.split(), shown)
 
-# Colours: for our own words, on a terminal, unless they are switched off.
+# Colours: for our own words, on a terminal, unless switched off.
 PROVE = ["verify", "examples/bounded.takt", "--property", "examples/bounded.vnnlib"]
 SHOWN = {"TERM": "xterm"}
 expect(on_terminal(80, *PROVE, env=SHOWN)[0].startswith("\033[1;32mproved\033[0m for"), "a verdict")

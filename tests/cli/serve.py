@@ -333,7 +333,7 @@ def others():
         expect(status == 200 and json.loads(text)["data"][0]["id"] == "hf_tiny", text)
         expect(server.post("/v1/completions", {"prompt": "a", "max_tokens": 3})[0] == 200,
                "a folder writes nothing")
-    with Server(T5, "--parallel", "3") as server:  # one prompt, and several side by side
+    with Server(T5, "--parallel", "3") as server:  # one prompt, and several concurrently
         for n in (1, 3):
             status, got = server.post("/v1/completions", {
                 "prompt": "c c a a a b", "max_tokens": 6, "temperature": 0, "n": n})

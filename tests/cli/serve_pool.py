@@ -207,7 +207,8 @@ def spared():
 
 
 def blocks():
-    """Caches in 8 bits have pages of many tokens; two texts of them say what they say alone."""
+    """Caches in 8 bits have pages of many tokens; two texts are the same as when generated alone.
+    """
     path = os.path.join(TMP, "heads_of_32.gguf")
     with open(path, "wb") as file:
         file.write(_tiny.wide())

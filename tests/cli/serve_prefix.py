@@ -1,4 +1,4 @@
-"""serve_prefix.py - prompts that begin alike are computed once, and their texts stay the same."""
+"""serve_prefix.py - common prefixes of prompts are computed once, and the texts stay the same."""
 import concurrent.futures
 import http.client
 import json

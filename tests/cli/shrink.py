@@ -202,7 +202,7 @@ RESNET = os.path.join(DATA, "tflite", "mlperf-ic01-fp32", "model.tflite")
 
 
 def images(name, rows, content):
-    """CIFAR's planes as pixels, which is what the model takes."""
+    """CIFAR's planes as pixels, the model's input."""
     pixels, labels = bytearray(), []
     for row in rows:
         sample = content[row * 3073:(row + 1) * 3073]

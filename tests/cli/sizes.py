@@ -42,7 +42,7 @@ expect(not any(c["from"] != "seq=9" and "attention" in c["step"] for c in change
 expect("steps that change with sizes" in succeeds("plan", ENCODER, "-D", "seq=1..64"), "guards")
 expect("changes" not in top, "one size has no changes")
 
-# a run takes what its input has, with the bits of that size alone
+# a run takes the size of its input, with the bits of that size alone
 for length in (1, 7, 64):
     x = tensor(length)
     alone = parsed("run", "--json", ENCODER, "-i", f"x={x}")["digest"]

@@ -1,7 +1,7 @@
 """text_digest.py - one digest of 256 tokens, greedy and drawn: for every number of threads, vector
-code, size of the prompt's parts, place among eight, cached prefix, speculation, by the command and
-by the server, whole and streamed, with caches of their own and with those of a pool. The digests
-are those of every machine."""
+code, size of the prompt's parts, position among eight, cached prefix, speculation, by the command
+and by the server, whole and streamed, with separate caches and with a pool. The digests are the
+same on every machine."""
 import concurrent.futures
 import hashlib
 import http.client

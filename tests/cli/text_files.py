@@ -56,7 +56,7 @@ def folders():
 
 
 def few_bits():
-    """Types of few bits, and a scale of a matrix: with activations rounded or not, as floats, and
+    """Types of few bits, and a scale per matrix: with activations rounded or not, as floats, and
     mapped; a folder has no name for the scale."""
     rare, floats = "tests/corpus/gguf/tiny_grids.gguf", os.path.join(TMP, "grids.gguf")
     succeeds("convert", rare, "-o", floats, "--outtype", "f32")

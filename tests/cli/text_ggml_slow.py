@@ -49,7 +49,7 @@ def weights():
 if LIBRARY is None:
     print("skipped: TAKT_GGML names no library with llama.cpp's quantize functions")
     sys.exit(77)
-library = ctypes.CDLL(LIBRARY, mode=1)  # lazily: it leaves out what is not called
+library = ctypes.CDLL(LIBRARY, mode=1)  # lazy binding: it omits functions that are not called
 folder, floats = path("model"), path("floats.gguf")
 os.makedirs(folder, exist_ok=True)
 save_file(weights(), os.path.join(folder, "model.safetensors"))

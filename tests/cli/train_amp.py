@@ -156,7 +156,7 @@ def memory():
         print(f"{kind}: activations {ratio:.3f} of those of f32")
         expect(ratio < most, f"{kind}: activations {ratio:.3f} of those of f32")
         expect(0 <= narrow["weights"] - wide["weights"] < 64, narrow)  # but for the loss scale
-        # With f16 all gradients are looked at before the first weight changes.
+        # With f16 all gradients are checked before the first weight changes.
         expect(kind == "f16" or narrow["gradients"] < 0.7 * wide["gradients"], narrow)
 
 

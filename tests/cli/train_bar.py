@@ -1,4 +1,4 @@
-"""train_bar.py - what a person sees of a training: the bar on a terminal, and parts that add up."""
+"""train_bar.py - the display of a training: the bar on a terminal, and parts that add up."""
 import fcntl
 import os
 import pty

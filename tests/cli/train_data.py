@@ -39,7 +39,7 @@ def pictures(folder, parts):
 
 
 def names():
-    """A name is looked for below TAKT_DATA and in the user's folder; a file comes first."""
+    """A name is searched below TAKT_DATA and in the user's folder; a file takes precedence."""
     root, home = path("sets"), path("home")
     for folder in (root, home):
         shutil.rmtree(folder, ignore_errors=True)

@@ -160,7 +160,7 @@ def cached():
 
 
 def samples(mean, *data):
-    """What --cache disk gives, decoded or kept."""
+    """The result of --cache disk, decoded or cached."""
     for _ in range(2):
         facts = parsed("data", *data, "--cache", "disk", "--json")
         expect(facts["fields"][0]["mean"] == mean, f"{data}: {facts}, not {mean}")

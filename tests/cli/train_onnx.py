@@ -89,7 +89,7 @@ def draws(rate):
 
 
 def dropout(data):
-    """Drawn in training only: by seed and place, not by threads or shards."""
+    """Drawn in training only: by seed and position, not by threads or shards."""
     seen = {}
     for file in draws(0.25) + draws(0.0):
         for name, flags in {"plain": [], "threads": ["--threads", "2"], "seed": ["--seed", "4"],

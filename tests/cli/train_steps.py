@@ -87,7 +87,7 @@ def gpt():
 
 
 def cells():
-    """A recurrent cell runs forward once: its gradient reads what that run kept, and needs neither
+    """A recurrent cell runs forward once: its gradient reads the kept values, and computes neither
     the activations nor the recurrent product again."""
     facts, steps = plan(write("cells.takt", CELLS))
     for kind in ("rnn", "rnn_dx"):
@@ -152,7 +152,7 @@ small_models()
 gpt()
 cells()
 memory()
-# Digests of the trained weights: whatever changes them changes what every training gives.
+# Digests of the trained weights: they change if the result of any training changes.
 same_bits(write("gpt1.takt", GPT.replace("BLOCKS", "1")), "32",
           "4989b957390aba5af75d39eaa7560b14b6194038478a91a6c15f911ed774e408")
 same_bits(write("shared.takt", SHARED), "300",

@@ -314,13 +314,14 @@ for net, spec, verdict in verdicts[::1 if os.environ.get("TAKT_ALL") else 20]:
                "--timeout", os.environ.get("TAKT_TIMEOUT", "0.7"), *ONE)
     expect(run.returncode in CODES[verdict], f"{net} {spec}: {run.stdout}, nnenum: {verdict}")
     decided += run.returncode != 5
-# Here a part that is too narrow to split comes up long before an input that breaks the property.
+# Here a part that is too narrow to split is reached long before an input that violates the
+# property.
 began = time.monotonic()
 run = takt("verify", os.path.join(DATA, "acasxu", "ACASXU_run2a_1_2_batch_2000.onnx"), "--property",
            os.path.join(DATA, "acasxu", "prop_2.vnnlib.gz"), "--counterexample", WITNESS,
            "--timeout", "3", *ONE)
 expect(run.returncode == 1 or time.monotonic() - began > 2.9, f"gave up early: {run.stdout}")
-# Splits follow what lines lose: 18,000 boxes by the widest input, 400 so. The points that break
+# Splits follow the loss of lines: 400 boxes, against 18,000 by the widest input. The violations of
 # property 7 lie on a side of the box.
 for net, spec, code, most in (("1_7", "prop_2", 0, 1000), ("1_9", "prop_7", 1, 4000)):
     run = takt("verify", os.path.join(DATA, "acasxu", f"ACASXU_run2a_{net}_batch_2000.onnx"),

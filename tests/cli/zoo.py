@@ -123,7 +123,7 @@ succeeds("run", path("intent.onnx"), "--random", "--quiet")
 code, made = again("motor_fault", env={"TAKT_ZOO": path("zoo")})
 expect(code == 1 and not made["same"], f"another SHA-256 verifies: {made}")
 
-# A signal ends the training, and nothing is left.
+# A signal ends the training, and leaves nothing behind.
 place = path("interrupted")
 os.makedirs(place, exist_ok=True)
 with subprocess.Popen([TOOL, "zoo", "train", "pose"], cwd=ROOT,

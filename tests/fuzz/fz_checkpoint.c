@@ -1,5 +1,5 @@
 /* fz_checkpoint.c - any bytes as a checkpoint, and any lineage in a file whose checksums are right:
- * what is refused leaves the trainer as it was, what is taken can be trained on.
+ * a refused one leaves the trainer unchanged, and an accepted one can be trained further.
  *
  * The first byte says which. In the second form the next one says which slots have no value in the
  * file, and the rest is the lineage.
@@ -31,7 +31,7 @@ static void begin_once(void)
     must(takt_trainer_save(training.trainer, "first", "note") == TAKT_OK);
 }
 
-/* The trainer's own slots, but those of `missing`, with this lineage. */
+/* The trainer's own slots, except those in `missing`, with this lineage. */
 static void write_file(unsigned missing, const uint8_t *data, size_t size)
 {
     const takt_model *m = training.trainer->step.model;

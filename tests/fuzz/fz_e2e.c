@@ -1,4 +1,5 @@
-/* fz_e2e.c - any bytes as a model of any format: what loads is planned and run, on both backends.
+/* fz_e2e.c - any bytes as a model of any format: if it loads, it is planned and run on both
+ * backends.
  */
 #include <takt/takt.h>
 

@@ -45,7 +45,7 @@ static void load(takt_ctx *ctx, const char *folder, const uint8_t *data, size_t 
     takt_graph_destroy(g);
 }
 
-/* Where the second part begins; `size`: there is none. */
+/* The beginning of the second part; `size`: there is none. */
 static size_t first_part(const uint8_t *data, size_t size)
 {
     for (size_t i = 4; i + 4 <= size; i++)
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return takt_memfs_destroy(fs), 0;
     const takt_status status = parse(ctx, data, size, size, &is_cut);
     must(!is_cut);
-    /* With half of it there the header is refused for the same reason, or needs more. */
+    /* With only half of it, the header is refused for the same reason, or needs more. */
     const takt_status half = parse(ctx, data, size / 2, size, &is_cut);
     must(half == status || is_cut || (half == TAKT_OK && status != TAKT_OK));
     if (status == TAKT_OK)

@@ -1,5 +1,5 @@
-/* fz_text.c - any bytes as a text model: refused with a sentence, or read, printed and read again
- * as the same graph; nothing is left behind. */
+/* fz_text.c - any bytes as a text model: refused with a message, or read, printed and read again as
+ * the same graph; nothing leaks. */
 #include "base/ctx.h"
 #include "base/mem.h"
 #include "fuzz/target.h"

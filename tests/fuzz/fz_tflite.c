@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     /* One in four: a second reading costs as much as another input. */
     const bool is_twice = size > 0 && data[size / 2] % 4 == 0;
-    memory.fills = is_twice; /* a second reading finds other bytes in what is fresh */
+    memory.fills = is_twice; /* a second reading finds different bytes in new memory */
     memory.filling = 0xff;
     const takt_status status = read_once(ctx, data, size, &first);
     memory.filling = 0;

@@ -1,4 +1,5 @@
-/* fz_tokenizer.c - any bytes as a tokenizer: one that loads takes any text, and its ids have texts.
+/* fz_tokenizer.c - any bytes as a tokenizer: if it loads, it accepts any text, and its ids have
+ * texts.
  */
 #include <takt/tokenizer.h>
 

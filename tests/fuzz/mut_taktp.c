@@ -29,7 +29,7 @@ static void put64(uint8_t *to, uint64_t value)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* How many sections there are; 0 where the table cannot be followed. */
+/* The number of sections; 0 if the table is invalid. */
 static size_t parts_of(const uint8_t *data, size_t size, part parts[SECTIONS])
 {
     if (size < TAKTP_HEADER || size > ROOM)

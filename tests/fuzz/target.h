@@ -1,4 +1,4 @@
-/* target.h - what every fuzz target has: its entry, and how it says that something is wrong. */
+/* target.h - common to all fuzz targets: the entry point, and how failures are reported. */
 #ifndef TAKT_TESTS_FUZZ_TARGET_H
 #define TAKT_TESTS_FUZZ_TARGET_H
 

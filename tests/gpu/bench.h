@@ -1,4 +1,4 @@
-/* bench.h - timing launches on a device, and comparing what they wrote with the cpu's bits. */
+/* bench.h - timing launches on a device, and comparing the results with the cpu's bits. */
 #ifndef TAKT_TESTS_GPU_BENCH_H
 #define TAKT_TESTS_GPU_BENCH_H
 
@@ -181,7 +181,7 @@ static inline void run_once(takt_cuda_launch *l, size_t count)
     need(d.stream_wait(cuda->stream), "a kernel");
 }
 
-/* As a caller sees it: from the launch of a graph to its flag in pinned memory. */
+/* As seen by a caller: from the launch of a graph to its flag in pinned memory. */
 static inline double caller_us(takt_cuda_launch *const *l, size_t count)
 {
     takt_cu_graph g;

@@ -129,7 +129,7 @@ static double kernels_us(const takt_session *s, size_t *nodes, size_t *host)
     return *nodes > 0 ? caller_us(all, *nodes) : 0;
 }
 
-/* Every kernel by itself, its blocks, and the sizes of products that are cut into tiles. */
+/* Every kernel alone, its blocks, and the sizes of products that are split into tiles. */
 static void print_nodes(const takt_session *s)
 {
     takt_cuda_part *p = s->parts[1];

@@ -1,6 +1,6 @@
 /* sweep.c - products and convolutions by every tile, with k whole and cut: which one is fastest.
  *
- * Skipped where there is no device. The rates and the cost model of kernel/cuda/launch_gemm.c come
+ * Skipped without a device. The rates and the cost model of kernel/cuda/launch_gemm.c come
  * from this table: a star marks the fastest way, `chosen` the one that the model takes.
  */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-"""_guard.py - what the guards share: the build that is counted, and runs of it under callgrind."""
+"""_guard.py - shared by the guards: the build that is counted, and runs of it under callgrind."""
 import os
 import re
 import subprocess

@@ -1,7 +1,7 @@
 """profiling.py - profiling that is off costs nothing: by instructions and branches, not by time.
 
-Runs of a session that was never watched are counted next to runs of one that was watched before, in
-every way that there is. Both must execute the same, to a thousandth.
+Compares runs of a session that was never profiled with runs of one that was profiled before, in
+every way. Both must execute the same number, to a thousandth.
 """
 import os
 import shutil

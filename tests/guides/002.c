@@ -1,7 +1,7 @@
 /* 002.c - blocks of guide 002 for programs, in C. */
 #include "guide.h"
 
-/* 7: one session for all data: its memory is used again by every run */
+/* 7: one session for all data: its memory is reused by every run */
 static void reuse(void)
 {
     takt_session *session = guide_session(NULL);

@@ -230,7 +230,7 @@ static void profiling(void)
     takt_session_destroy(session);
 }
 
-/* 13: samples, what each optimisation is worth, and a report */
+/* 13: samples, the gain of each optimisation, and a report */
 static void reporting(void)
 {
     char path[4096];

@@ -10,7 +10,7 @@ import sys
 
 
 def commands(lines):
-    """How many commands a block of shell holds."""
+    """Number of commands in a block of shell."""
     count, continued = 0, False
     for line in lines:
         line = line.strip()

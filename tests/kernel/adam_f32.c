@@ -11,7 +11,7 @@ enum { OPERANDS = 5, RESULTS = 3 };
 
 check_fn check_adam_f32;
 
-/* What gradients are divided by: the sizes of batches, powers of two and not, and their extremes.
+/* Divisors of gradients: the sizes of batches, powers of two and others, and extremes.
  */
 static float divisor_of(takt_check *c)
 {

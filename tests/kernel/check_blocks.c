@@ -11,9 +11,9 @@ static void fill_scales(takt_check *c, float *x, size_t n, unsigned manner)
     check_fill_f32(c, x, n, manner & BLOCKS_ODD ? CHECK_MIXED : CHECK_PLAIN);
 }
 
-/* Scales as models have them, above zero and small, are a case of their own for some kernels; so
- * are those that are small and of both signs, those of which one in 64 is anything, and those above
- * zero that are not small, or of any size (of both signs they are as they were filled). */
+/* Kernels treat these kinds of scales separately: small and positive, as in models; small with both
+ * signs; one in 64 arbitrary; positive but not small, or of any size (with both signs they keep
+ * their initial values). */
 static void make_usual(takt_check *c, float *x, size_t n)
 {
     const unsigned kind = check_random(c) % 8;

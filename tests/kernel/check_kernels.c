@@ -43,9 +43,9 @@ static const struct {
     {NULL, NULL},
 };
 
-/* Variant and reference come from one compiler and could share its mistakes; these numbers were the
- * same from gcc and clang, on aarch64 and x86-64. They change with the check's own data, too:
- * then compare two machines by --digest before writing the new ones here. */
+/* Variant and reference are compiled by one compiler and could share its bugs; these numbers were
+ * the same with gcc and clang, on aarch64 and x86-64. They also change with the check's own data:
+ * then compare two machines by --digest before recording new ones. */
 static const struct {
     const char *family;
     uint64_t digest; /* with seed 1 */

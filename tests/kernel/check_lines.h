@@ -1,4 +1,4 @@
-/* check_lines.h - what checks of convolutions by lines share: sums that are -0, and how they end.
+/* check_lines.h - shared by checks of convolutions by lines: sums that are -0, and epilogues.
  */
 #ifndef TAKT_TESTS_CHECK_LINES_H
 #define TAKT_TESTS_CHECK_LINES_H

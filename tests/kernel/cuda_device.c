@@ -1,7 +1,7 @@
 /* cuda_device.c - runs device kernels for check_kernels on fibers, or on a device.
  *
- * A device gets copies of the operands at addresses of the same alignment, and sends back what it
- * wrote. Copies take most of the time; the cases are the same.
+ * A device gets copies of the operands at addresses of the same alignment, and returns its results.
+ * Copies take most of the time; the cases are the same.
  */
 #include "cuda_device.h"
 

@@ -106,7 +106,7 @@ static takt_map_table tables[] = {{{TAKT_MAP_OPS(ROW_F64)}}, {{TAKT_MAP_OPS(ROW_
 static const char *const mixed_families[] = {"map_f64", "map_i32", "map_i64",
                                              "map_u32", "map_u64", "map_bool"};
 
-/* Every pair of types of whole bytes; the others are not a device's. */
+/* Every pair of byte-sized types; devices do not have the others. */
 static void convert(const takt_convert *how, void *dst, const void *src, size_t n)
 {
     const takt_dtype compute = takt_map_compute_type(how->from);

@@ -10,8 +10,8 @@ typedef takt_gemm_bf16_matrix matrix;
 
 #include "check_gemm_half_body.inc"
 
-/* Every result against the exact sum, and more closely against what scalar makes of it, which
- * rounds the factors alike. Neither feeds the digest: variants may differ. */
+/* Every result against the exact sum, and more closely against the scalar result, which rounds the
+ * factors the same way. Neither is part of the digest: variants may differ. */
 static void hold(takt_check *c, const takt_gemm_f32 *g, const float *b, const float *want)
 {
     for (size_t i = 0; i < g->m; i++)
@@ -139,7 +139,7 @@ void check_gemm_bf16(takt_check *c, const takt_kernel *reference)
         whole(c, (shape){1 + 9 * i, 40 + i, 7 + 300 * (i % 5)}, i);
     whole(c, (shape){1, 700, 800}, 2);
     whole(c, (shape){5, 26, 0}, 1);
-    /* Blocks of rows, several of k, and many panels whose ends are put off. */
+    /* Blocks of rows, several of k, and many panels whose epilogues are deferred. */
     whole(c, (shape){200, 130, 4200}, 7);
     whole(c, (shape){70, 600, 40}, 5);
     images(c, reference);

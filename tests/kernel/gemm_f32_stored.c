@@ -27,7 +27,7 @@ static float widened(takt_dtype dtype, uint16_t bits)
     return (float)(dtype == TAKT_F16 ? takt_f16_to_f64(bits) : takt_bf16_to_f64(bits));
 }
 
-/* What kernels do not know is widened element by element. */
+/* Types that kernels do not support are widened element by element. */
 static void widen_other(const takt_gemm_stored *s, const takt_gemm_piece *piece, float *to)
 {
     const uint16_t *data = s->data;

@@ -13,7 +13,7 @@
 
 /* Does what the scalar kernel does, except for the planted mistake. */
 typedef struct mistake {
-    size_t without;     /* this many of the last k are left out */
+    size_t without;     /* this many of the last k are skipped */
     bool narrow, plain; /* A is rounded to bf16; scales are not applied */
     size_t every;       /* products that are summed in f16 */
 } mistake;

@@ -1,4 +1,4 @@
-/* registers.c - a kernel called through a stub that fills the registers which it must give back.
+/* registers.c - a kernel called through a stub that fills the registers which it must preserve.
  *
  * The stub takes any arguments: it touches neither the stack pointer nor a register that carries
  * one, fills the callee-saved registers with patterns, calls the kernel, keeps what it finds in
@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-enum { KEPT = 20 }; /* places; how many are used depends on the processor */
+enum { KEPT = 20 }; /* slots; how many are used depends on the processor */
 
 typedef struct check_frame {
     takt_kernel_fn *target;

@@ -81,7 +81,7 @@ static int level_of(const takt_ceilings *c, double bytes)
     return level;
 }
 
-/* One line; whether the result is what it should be. */
+/* One line; returns whether the result is correct. */
 static bool one(const bench *b, const operation *o, size_t n)
 {
     static const char *const levels[] = {"L1", "L2", "L3", "DRAM"};

@@ -1,5 +1,5 @@
 /* sweep_steps.c - the time of every other step that multiplies, over the same knobs; through plans,
- * because what they give the knobs to is their own. */
+ * because only they pass the knobs on. */
 #include "sweep.h"
 
 #include <math.h>

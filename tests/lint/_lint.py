@@ -1,4 +1,4 @@
-"""_lint.py - what the lints share: where files are, and how complaints are counted."""
+"""_lint.py - shared by the lints: locations of files, and counting of complaints."""
 import os
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""planted.py - the lints notice what they are there for: each must object to a bad tree."""
+"""planted.py - the lints detect what they are meant to: each must object to a bad tree."""
 import os
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""style.py - what a reader counts on in every file: its first line, no tabs, nothing unfinished."""
+"""style.py - conventions of every file: its first line, no tabs, nothing unfinished."""
 import re
 
 from _lint import complain, files, finish, is_table, read

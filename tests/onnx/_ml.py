@@ -155,7 +155,7 @@ def against_runtime(name, body, x, x_type, outputs):
     try:
         session = onnxruntime.InferenceSession(body, options)
         got = session.run(None, {"x": np.array(x, types[x_type])})
-    except Exception as error:  # onnxruntime may refuse what the standard allows
+    except Exception as error:  # onnxruntime may refuse valid models
         print(f"onnxruntime refuses {name}: {str(error)[-200:]}")
         return
     for a, (rows, _) in zip(got, outputs.values()):
@@ -178,7 +178,7 @@ def inputs(seed, rows=7, features=3, nan=False):
 
 
 def done(models, refusals):
-    """Prints what was seen, and exits; too few cases are a failure."""
+    """Prints a summary and exits; too few cases are a failure."""
     print(f"{counts['models']} models, {counts['refusals']} refusals, {len(failures)} failed")
     too_few = counts["models"] < models or counts["refusals"] < refusals
     sys.exit(1 if failures or too_few else 0)

@@ -24,7 +24,7 @@ def all_branches(onnx):
 
 
 def words(onnx):
-    """Sizes that end, or have a space or a strange letter, at every place of an expression."""
+    """Size expressions that end, or have a space or an invalid letter, at every position."""
     texts = ["N + 1", "n + {", "a{b + 1", "Z*2", "n -", "n - ", "n *", "n * ", "n //", "n // ",
              "n +", "(n", "( n ", "( n )", "(n) ", "( )", "(", "( ", "n + 1 ", "n+1", "12 + 3",
              "n*12", "floordiv (n, 2)", "floordiv( n , 2 )", "floordiv", "floordiv (",
@@ -175,7 +175,7 @@ def worked_out(onnx):
 
 
 def long_lists(onnx):
-    """What takes longer than in proportion: as much of it as a load can afford."""
+    """Work that grows more than linearly: as much of it as a load's budget allows."""
     def vector(name, *numbers):
         return tensor(name, [len(numbers)], 7, ints(*numbers))
 
@@ -192,7 +192,7 @@ def long_lists(onnx):
         [node("ConstantOfShape", ["four"], ["b"]), node("ConstantOfShape", ["one"], ["s"]), *again,
          boxes], [], [value("y", [1, 3])],
         [vector("four", 1, 8000, 4), vector("one", 1, 4, 8000), vector("most", MAX)]), 0)
-    # One NaN, after the numbers; or in the order in which they come.
+    # One NaN after the numbers; or in their order.
     for name, sorted_, want in (("sorted", 1, (1, 2)), ("as_they_come", 0, (2, 1))):
         last = node("Reshape", ["x", "times"], ["y"])
         onnx(f"legal_29_unique_{name}", Graph(

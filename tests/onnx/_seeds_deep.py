@@ -272,7 +272,7 @@ def wires(onnx):
 
 
 def settings(legal, refused):
-    """Settings of operators that inputs hold, which a run finds; and some that it cannot."""
+    """Operator settings from inputs that are found at run time; and some that cannot be."""
     number, real = given(dtype=7), given()
     legal("resize_outside_named", "Resize", given(1, 1, "n"), None, f32(1, 1, 2.0),
           exclude_outside=1, mode="cubic")

@@ -105,7 +105,7 @@ def nothing(onnx, legal):
     for name, boxes, scores in (("batch", (0, 2, 4), (0, 1, 2)), ("class", (1, 2, 4), (1, 0, 2)),
                                 ("box", (1, 0, 4), (1, 1, 0))):
         legal(f"boxes_no_{name}", "NonMaxSuppression", zeros(*boxes), zeros(*scores), i64_0(3))
-    # No element, but 2^32 places to look for it: not worked out.
+    # No element, but 2^32 positions to search: not computed.
     last = node("Reshape", ["x", "s"], ["y"])
     onnx("33_empty_wide", Graph([node("Softmax", ["w"], ["s"], axis=2), last], [value("x", [4])],
                                 [value("y", [4])], [tensor("w", [1 << 31, 2, 0], 1, b"")]),

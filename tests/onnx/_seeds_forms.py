@@ -1,4 +1,4 @@
-"""_seeds_forms.py - the last of an operator's checks, and forms of it that no exporter writes."""
+"""_seeds_forms.py - the remaining checks of operators, and forms that no exporter writes."""
 from _pb import Graph, floats, node, tensor, value
 from _seeds_ops import BIG, ML, MS, PRODUCT, REFUSED, SHAPE, built, f32, i64, i64_0, tree, x, zeros
 

@@ -1,6 +1,5 @@
-"""_seeds_legal.py - what the reader of ONNX understands and few models have: shapes that are worked
-out from names, attributes of functions, activations of cells, ways to resize, lists in subgraphs.
-"""
+"""_seeds_legal.py - features of ONNX that few models use: shapes computed from names, attributes of
+functions, activations of cells, ways to resize, lists in subgraphs."""
 import struct
 
 from _pb import Graph, attr, field, floats, ints, many, model, node, tensor, value

@@ -1,4 +1,5 @@
-"""_seeds_load.py - ONNX models that are wrong, or endless, only when all of them is seen."""
+"""_seeds_load.py - ONNX models whose defect, or endless work, shows only when they have been read
+completely."""
 from _pb import Graph, floats, ints, node, tensor, value
 
 REFUSED, DIM, MEMORY = 3302, 2106, 9001
@@ -81,7 +82,7 @@ def tables(onnx):
 
 
 def gaps(onnx):
-    """Inputs of nodes with subgraphs that are left out, and that the subgraphs take."""
+    """Optional inputs left out of nodes with subgraphs, which the subgraphs use."""
     flag, rows = tensor("true", [], 9, b"\1"), value("x", [3, 2])
     body = Graph([node("Identity", ["c"], ["d"]), node("Identity", ["h"], ["k"])],
                  [value("i", [], 7), value("c", [], 9), value("h", [3])],

@@ -1,7 +1,6 @@
-"""as_found.py - what files from exporters and converters have although the standard has it
-otherwise, and Takt once refused: signals without a channel axis, nodes in any order, an output
-listed twice, tables smaller than the random numbers that index them, sizes that
-are those of a sample."""
+"""as_found.py - deviations from the standard in files of exporters and converters, which Takt once
+refused: signals without a channel axis, nodes in any order, an output listed twice, tables smaller
+than the random numbers that index them, sizes that are those of a sample."""
 import cmath
 import os
 import struct
@@ -50,7 +49,7 @@ def orders():
     choice = node("If", ["c"], ["y"], "i", then_branch=body, else_branch=other)
     check("what a branch captures comes later", 13, [choice, relu],
           {"x": x, "c": ([], [True], BOOL)}, {"y": y}, one)
-    # The branches have a result of the node's own name, and the node is what they seem to need.
+    # The branches have a result with the node's own name, so they seem to depend on the node.
     same = Graph([node("Add", ["h", "one"], ["y"], "d")], [], [value("y", [2])])
     choice = node("If", ["c"], ["y"], "i", then_branch=same, else_branch=same)
     check("names of a branch hide those around it", 13, [choice, relu],

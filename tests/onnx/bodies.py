@@ -159,7 +159,7 @@ def appended():
 
 
 def branches():
-    """An If in the body whose branches find sizes; and a loop in a loop."""
+    """An If in the body whose branches find sizes; and a nested loop."""
     none = Graph([node("Constant", [], ["none"], value=tensor("", [0], I64, b""))], [],
                  [value("none", [0], I64)])
     some = Graph([*places()], [], [value("places", ["k"], I64)])

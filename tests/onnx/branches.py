@@ -87,7 +87,8 @@ def nested():
 
 
 def boxes():
-    """What torchvision's batched_nms is exported to: nothing for no boxes, else suppression."""
+    """The export of torchvision's batched_nms: an empty result without boxes, otherwise
+    suppression."""
     yes = empty()
     no = Graph([node("Unsqueeze", ["boxes", "zero"], ["b"], "b"),
                 node("Unsqueeze", ["scores", "zeros"], ["s"], "s"),

@@ -1,5 +1,5 @@
-"""branches_ranks.py - an If whose branches give results of other ranks or types: what reads them
-becomes part of the branches, and results of the graph have to agree."""
+"""branches_ranks.py - an If whose branches give results of different ranks or types: their readers
+become part of the branches, and results of the graph must agree."""
 import os
 import sys
 

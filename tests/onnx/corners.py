@@ -182,7 +182,7 @@ def loops():
           {"y": x, "rows": ([0, 2], [], F32)}, trips)
     check("a loop of no iteration", 13, [loop(passed)],
           {"x": x, "go": on, "n": ([], [0], I64)}, {"y": x, "rows": ([0, 2], [], F32)})
-    # What ends it is a sum of the input: how many rows there are, a run finds out.
+    # A sum of the input ends it: the number of rows is found at run time.
     ended = [node("ReduceSum", ["t"], ["u"], keepdims=0), node("Cast", ["u"], ["d"], to=BOOL)]
     check("a loop that its data could end", 13, [loop(ended)], {"x": x, "go": on},
           {"y": ([2], [4.0, 8], F32), "rows": ([3, 2], [2.0, 4, 3, 6, 4, 8], F32)}, trips)

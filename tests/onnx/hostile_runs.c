@@ -1,5 +1,5 @@
-/* hostile_runs.c - seeds whose defect is in their values: they load, and the run says it, or gives
- * what is defined. */
+/* hostile_runs.c - seeds whose defect is in their values: they load, and the run reports it, or
+ * gives the defined result. */
 #include <math.h>
 #include <string.h>
 

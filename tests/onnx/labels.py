@@ -223,7 +223,7 @@ def loops():
 
 
 def masks():
-    """A mask whose length the file calls past + 1, and which the graph needs to be past + n."""
+    """A mask whose length is past + 1 in the file, but must be past + n for the graph."""
     nodes = [node("Concat", ["past", "x"], ["all"], axis=0), node("Mul", ["all", "mask"], ["y"])]
     names = {"past": ["past"], "x": ["n"], "mask": ["past + 1"]}
     check("a label that is wrong", 13, nodes,

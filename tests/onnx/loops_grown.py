@@ -1,5 +1,5 @@
-"""loops_grown.py - carried values of a Loop that grow by rows which its body reads, as decoders
-with the loop inside the model have them: as many as the trip count or a counter allows."""
+"""loops_grown.py - carried values of a Loop that grow by rows which its body reads, as in decoders
+with the loop inside the model: bounded by the trip count or a counter."""
 import os
 import sys
 
@@ -96,7 +96,8 @@ def ended():
 
 
 def refused():
-    """Nothing says how often: both what grows and why."""
+    """Nothing limits the number of iterations: the message names the growing value and the reason.
+    """
     early = [node("ReduceMin", ["x2"], ["low"], keepdims=0), node("Less", ["low", "limit"], ["go"])]
     path, _ = store(13, [node("Loop", ["ever", "yes", "x0", "c0"], ["y", "o0"], "loop",
                               body=body(1, "go", early))],

@@ -31,7 +31,7 @@ def with_names(graph):
 
 
 def runtime(name, path, inputs, results):
-    """What onnxruntime says of the same file."""
+    """The result of onnxruntime for the same file."""
     global compared
     if onnxruntime is None:
         return
@@ -50,7 +50,7 @@ def runtime(name, path, inputs, results):
 
 
 def planned(name, nodes, inputs, results, weights=(), names=None):
-    """As expected by all, and no step of it is the interpreter's."""
+    """The expected result on all backends, without steps of the interpreter."""
     check(name, 13, nodes, inputs, results, weights, names or NAMES)
     path = os.path.join(TMP, "corner.onnx")
     runtime(name, path, inputs, results)
@@ -62,7 +62,7 @@ def planned(name, nodes, inputs, results, weights=(), names=None):
 
 
 def many_rows():
-    """Sizes come again and are new: more of them than plans are kept."""
+    """Sizes recur and are new: more of them than plans are cached."""
     generator = random.Random(3)
     rows = [[float(generator.random() < (i % 23) / 22) * (j + 1) for j in range(22)]
             for i in range(60)]
@@ -70,7 +70,7 @@ def many_rows():
 
 
 def body(nodes, carried, results):
-    """As in bodies.py; onnxruntime wants the condition to be of a node of the body."""
+    """As in bodies.py; onnxruntime requires the condition to be made by a node of the body."""
     return bodies.body([*nodes, node("Identity", ["yes"], ["go"])], carried, results, "go")
 
 

@@ -59,7 +59,7 @@ class Forest:
         return math.fsum(weights) / (len(self.trees) if how == "AVERAGE" else 1)
 
     def attrs(self, what, as_tensor=False):
-        """Node numbers are neither dense nor in order, tree numbers are not their places."""
+        """Node numbers are neither dense nor sorted, tree numbers are not indices."""
         out = {f"nodes_{key}": [] for key in (
             "treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids",
             "missing_value_tracks_true")}

@@ -224,7 +224,7 @@ def named_sizes():
           ([2, 3], [0.0] * 6), [([2, 3], [5.0] * 6, 1)],
           [tensor("w", [1, 1], 1, floats(5)), tensor("zeros", [2], 7, ints(0, 0))], ["n", "k"])
     positions_by_name()
-    # scikit-learn's classifiers: labels by the place of the largest score.
+    # scikit-learn's classifiers: labels by the index of the largest score.
     check("labels of a named number of rows", 13,
           [node("ArgMax", ["x"], ["i"], axis=1),
            node("ArrayFeatureExtractor", ["labels", "i"], ["l"], domain="ai.onnx.ml"),

@@ -7,7 +7,7 @@ from corners import F32, I32, check, failures
 
 
 def activations():
-    """Constants go to those activations that have one, in turn; names are in any case."""
+    """Constants are assigned in order to the activations that have one; names are in any case."""
     x = ([1, 2, 1], [-2.0, 0.5], F32)
     weights = [tensor("w", [2, 1, 1], F32, floats(1, 1)), tensor("r", [2, 1, 1], F32, floats(0, 0))]
     for names, alpha, beta, want in (

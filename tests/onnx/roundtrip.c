@@ -1,4 +1,4 @@
-/* roundtrip.c - what is written as ONNX and read back gives the same bits.
+/* roundtrip.c - models written as ONNX and read back give the same bits.
  *
  *     onnx_roundtrip           every sample of every op, then every case of ONNX's test suite
  *     onnx_roundtrip WORD...   samples and cases whose text or name contains one of the words

@@ -1,4 +1,4 @@
-"""runtime.py - what Takt writes as ONNX is valid and gives the same results in onnxruntime.
+"""runtime.py - ONNX files written by Takt are valid and give the same results in onnxruntime.
 
 Needs the Python packages onnx and onnxruntime: `make venv` gets them; without them this is skipped.
 """

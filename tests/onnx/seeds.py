@@ -350,7 +350,7 @@ def loops_and_rest():
     onnx("26_no_graph", field(1, 8) + field(8, field(2, 21)), WIRE, 0)
 
 
-# ---- what each is refused with ----
+# ---- the expected errors ----
 
 EXPECTED = os.path.join(CORPUS, "expected.tsv")
 

@@ -153,8 +153,8 @@ def bound():
 
 
 def loaded():
-    """The size of an activation needs no weight that it is computed from: those are not worked out
-    in double precision while the model is read, which would take 2 MB for each of three nodes."""
+    """The size of an activation needs no weight that it is computed from: those are not computed in
+    double precision while the model is read, which would take 2 MB for each of three nodes."""
     weights = [tensor("w", [512, 512], I8, bytes(i % 251 for i in range(512 * 512))),
                tensor("s", [512], F32, floats(*[0.25] * 512)),
                tensor("p", [512], I8, bytes(512))]

@@ -16,7 +16,7 @@
 
 enum { SIDE = 512, WEIGHT = SIDE * SIDE * 4, ROOM = 3 * WEIGHT };
 
-/* ---- files in memory that note what is read ---- */
+/* ---- files in memory that record what is read ---- */
 
 static takt_files inner;
 static uint8_t times_read[ROOM]; /* of each byte */

@@ -1,8 +1,8 @@
 /* sweep_limits.c - a model whose graph may have few nodes, and its adapters few tables.
  *
- * All of the corpus under every number of nodes up to what it needs: the node that is one too many
- * can be any that an adapter builds, and what it was for must not be used. A load that meets a
- * limit says so and leaves nothing behind.
+ * The whole corpus with every limit up to the number of nodes it needs: the node that exceeds it
+ * can be any that an adapter builds, and its result must not be used. A load that reaches a limit
+ * reports it and leaks nothing.
  */
 #include <dirent.h>
 #include <string.h>

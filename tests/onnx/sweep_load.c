@@ -1,8 +1,8 @@
 /* sweep_load.c - every allocation of a load fails once, and from there on.
  *
- * All of the corpus, good and bad: a load that lacks memory says so, or says of a bad file what it
- * says otherwise, and leaves nothing behind. Cases of ONNX's suite bring what the corpus is too
- * small for: subgraphs, functions, recurrent cells, trees.
+ * All of the corpus, good and bad: a load that runs out of memory reports it, or reports the usual
+ * error of a bad file, and leaks nothing. Cases of ONNX's suite bring what the corpus is too small
+ * for: subgraphs, functions, recurrent cells, trees.
  */
 #include <dirent.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static void sweep(load_fn *how, const char *path)
     free(copy);
 }
 
-/* Of the many seeds of single operations (classes 29 to 32) every third is swept, and all that work
- * out shapes; none whose tables or loops are long. */
+/* Of the many seeds of single operations (classes 29 to 32) every third is swept, and all that
+ * compute shapes; none with long tables or loops. */
 static bool is_swept(const char *name)
 {
     unsigned sum = 0;

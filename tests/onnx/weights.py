@@ -103,7 +103,7 @@ def optimised():
 
 
 def in_bodies():
-    """A weight that a branch reads, too, stays what it is: the branch holds a copy."""
+    """A weight that a branch also reads is unchanged: the branch holds a copy."""
     branches = {key: Graph([node(op, ["b", "w"], [op])], [], [value(op, [2])])
                 for key, op in (("then_branch", "Add"), ("else_branch", "Sub"))}
     source = write(path("bodies.onnx"), model(Graph(

@@ -57,6 +57,6 @@ def packed(builder, wheel):
 
 
 def device_bytes():
-    """Of kernels for GPUs, which are there where nvcc is, and are compressed already."""
+    """GPU kernels, which are present if nvcc is, and already compressed."""
     images = glob.glob(os.path.join(BUILD, "gen", "cuda", "*.fatbin"))
     return sum(os.path.getsize(image) for image in images)

@@ -1,4 +1,4 @@
-"""packing.py - what scripts/wheel writes is the same archive: names, contents, dates, modes."""
+"""packing.py - the archive written by scripts/wheel: same names, contents, dates, modes."""
 import os
 import subprocess
 import sys

@@ -64,7 +64,7 @@ static const weight weights[TENSORS] = {
 
 /* ---- files ---- */
 
-/* Where the high bytes of f16 numbers are in a block; 0: none. */
+/* Offsets of the high bytes of f16 numbers in a block; 0: none. */
 static const uint8_t halves[TAKT_GGML_FORMATS][2] = {
     [TAKT_GGML_Q5_0] = {1},      [TAKT_GGML_Q5_1] = {1, 3}, [TAKT_GGML_Q8_0] = {1},
     [TAKT_GGML_Q2_K] = {81, 83}, [TAKT_GGML_Q3_K] = {109},  [TAKT_GGML_Q4_K] = {1, 3},

@@ -1,5 +1,5 @@
-/* chain.c - samplers by cases in a file: settings, scores, history, and what must be left with
- * which probability. Without an argument the file is what llama.cpp's samplers gave
+/* chain.c - samplers by cases in a file: settings, scores, history, and the expected candidates
+ * with their probabilities. Without an argument the file has the results of llama.cpp's samplers
  * (tests/text/samplers_slow.py writes it); tests/text/samplers.py has formulas in plain Python. */
 #include <math.h>
 #include <stdlib.h>

@@ -125,7 +125,7 @@ def compare(name, model, path):
 
 
 def text(name, model, path, tokenizer):
-    """The command's text is what transformers writes."""
+    """The command's text equals that of transformers."""
     prompt = " ".join(WORDS[3:14])
     run = subprocess.run([os.path.join(BUILD, "takt"), "generate", path, "-p", prompt, "-n", "24",
                           "--temp", "0", "--ignore-eos", "--no-display-prompt", "--quiet"],

@@ -172,7 +172,7 @@ def is_text(data):
 
 
 def check(walk, name, text, words, chooser):
-    """How many masks were compared, and how many differ."""
+    """Number of masks compared, and of those that differ."""
     compared = wrong = 0
     walk.open(text)
     for _ in range(WALKS):

@@ -97,7 +97,7 @@ static int refuse(void *user, const char *text, size_t length)
     return 1;
 }
 
-/* A sink that has ended the text is not called again for what was held back. */
+/* A sink that has ended the text is not called again for held-back pieces. */
 static void refusal(void)
 {
     /* The first token is " b": the space is given out, "b" may be the beginning of "bz". */
@@ -147,7 +147,7 @@ static void gaps(void)
     "  x = gather(gather(table, tokens, axis=0), wanted, axis=0)\n"                                \
     "  return logits = "
 
-/* Models that look right by their names, and whose results are not what is read. */
+/* Models with the right names but unusable results. */
 static void strangers(void)
 {
     static const char *const texts[] = {HEAD "cast(x, dtype=f16)\n}\n", HEAD "x[0]\n}\n",

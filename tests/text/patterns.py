@@ -1,7 +1,7 @@
-"""patterns.py - patterns that cut texts into words: the same words as Hugging Face's library finds,
-for all ways to cut that GGUF files have names for, for other pre_tokenizers, and for patterns that
-need care; and the same ids as tiktoken (alone: patterns.py tiktoken). Needs the packages tokenizers
-and tiktoken in build/venv."""
+"""patterns.py - patterns that split texts into words: the same words as Hugging Face's library, for
+all patterns that GGUF files name, for other pre_tokenizers, and for difficult patterns; and the
+same ids as tiktoken (alone: patterns.py tiktoken). Needs the packages tokenizers and tiktoken in
+build/venv."""
 import base64
 import ctypes
 import os
@@ -64,7 +64,7 @@ def loaded(name, text):
 
 
 def check(name, pre):
-    """With a vocabulary of all words the ids say where a text was cut."""
+    """With a vocabulary of all words the ids show where a text was split."""
     strings = list(texts(random.Random(11), True))[:STRINGS]
     words = {word for text in strings for word, _ in pre.pre_tokenize_str(text)}
     theirs = Tokenizer(models.WordLevel({w: i for i, w in enumerate(["?", *sorted(words)])}, "?"))

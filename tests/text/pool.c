@@ -114,7 +114,7 @@ static bool is_same(pool *p, size_t row)
                   (long long)g->position);
 }
 
-/* All texts but those that rest read a token; those at their end are checked and leave. */
+/* All active texts read a token; finished ones are checked and removed. */
 static bool go_on(pool *p)
 {
     int32_t ids[ROWS];
@@ -211,7 +211,7 @@ static void copied_on_write(takt_ctx *ctx)
     close_texts(&p);
 }
 
-/* A text that is being read is taken over by one that began before it was. */
+/* A text that is being read is reused by one that began earlier. */
 static void adopted(takt_ctx *ctx)
 {
     static pool p;

@@ -89,7 +89,7 @@ static void same_texts(void)
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     const uint64_t page = page_bytes(ctx);
     compare(ctx, 1 << 20);
-    compare(ctx, 3 * page); /* one page is for rows without a text: two at a time */
+    compare(ctx, 3 * page); /* one page is for rows without a text: two texts at a time */
     compare(ctx, 2 * page);
     takt_ctx_destroy(ctx);
 }

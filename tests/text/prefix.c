@@ -51,7 +51,7 @@ static void reused(void)
         EXPECT_OK(ctx, takt_generator_read(g, other, 6));
         read_rest(g, 4);
         EXPECT(same_scores(g, want), "the first four were kept");
-        read_rest(g, 9); /* all are there, but the scores of the last are wanted */
+        read_rest(g, 9); /* all are present, but the scores of the last are needed */
         EXPECT(same_scores(g, want), "nine were kept");
         EXPECT_OK(ctx, takt_generator_rewind(g, 3));
         read_rest(g, 3);

@@ -1,7 +1,7 @@
 """schemas_slow.py - texts that a model writes at temperature 5, held to JSON schemas: jsonschema
 accepts all of them. Needs the package jsonschema and stories260K (TAKT_DATA).
 
-COUNT: texts of each schema (5), SEED. Texts that the context ends are incomplete, and not counted.
+COUNT: texts of each schema (5), SEED. Texts cut off by the context are incomplete, and not counted.
 """
 import json
 import os

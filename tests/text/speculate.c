@@ -231,7 +231,7 @@ static void broken(void)
     takt_generator_destroy(g);
 }
 
-/* A grammar, stop strings and ends of texts, on a model that comes with the sources. */
+/* A grammar, stop strings and ends of texts, with a model from the repository. */
 static void ends(void)
 {
     static const char tiny[] = "tests/corpus/gguf/tiny.gguf";

@@ -1,6 +1,6 @@
-"""unpacked_slow.py - GGUF files as folders: transformers loads them and gives the scores that it
-gave for the model they were made of; Takt's scores of the folder are those of the file, and the
-tokenizer gives the same ids. Needs the packages torch and transformers in build/venv."""
+"""unpacked_slow.py - GGUF files as folders: transformers loads them and gives the same scores as
+for the original model; Takt's scores of the folder equal those of the file, and the tokenizer gives
+the same ids. Needs the packages torch and transformers in build/venv."""
 import ctypes
 import json
 import os

@@ -93,7 +93,7 @@ def reductions():
             add(f"{op.lower()}_{keep}_f32", op, [Tensor(F, [2, 3, 4, 5]), ints(1, 2)],
                 Tensor(F, []), options, tolerance=1e-6)
             if op != "REDUCE_PROD":
-                # LiteRT's own sum of int8 is -1 throughout: it is held to no one's
+                # LiteRT's own sum of int8 is always -1: it is not compared
                 for dtype in (U8,) if op == "SUM" else (I8, U8):
                     add(f"{op.lower()}_{keep}_{dtype.lower()}", op,
                         [q(dtype, [2, 3, 7, 5], 0.05), ints(1, 2)],

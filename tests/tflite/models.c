@@ -136,7 +136,7 @@ static void run(job *j, const char *isa, int threads)
     takt_plan_destroy(plan);
 }
 
-/* What LiteRT's reference kernels gave, if the list has the model. */
+/* The results of LiteRT's reference kernels, if the list has the model. */
 static void compare_digest(const job *j)
 {
     char name[200];

@@ -87,7 +87,7 @@ def graphs():
         [Op("SVDF", [0, 1, 2, -1, 3], [4], (6, {0: ("i", 1)}))],
         [Tensor(F, [1, 3]), Tensor(F, [2, 3], ONES), Tensor(F, [2, 3], ONES), state,
          Tensor(F, [1, 2])], [0], [4])
-    # An operator that is kept whole if scales are kept.
+    # An operator that is imported as a whole if scales are kept.
     SEEDS["legal_svdf_i8"] = model(
         [Op("SVDF", [0, 1, 2, 3, 4], [5], (6, {0: ("i", 1), 1: ("b", 1)}))],
         [Tensor("INT8", [1, 3], scale=0.05, zero=-3),

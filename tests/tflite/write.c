@@ -31,8 +31,8 @@ static takt_session *session_of(const takt_model *m, takt_plan **plan)
     return s;
 }
 
-/* Inputs are the same numbers for both, so outputs are the same but for roundings. Three runs show
- * what state becomes. */
+/* Inputs are equal for both, so outputs are equal except for rounding. Three runs show how state
+ * develops. */
 static void compare(const char *name, const takt_model *a, const takt_model *b, double most)
 {
     takt_plan *plans[2];
@@ -178,7 +178,7 @@ static void integers(void)
     takt_model_destroy(m);
 }
 
-/* Weights of f16 stay such: 64 x 64 of them take 8 KiB. */
+/* Weights of f16 stay f16: 64 x 64 of them take 8 KiB. */
 static void halves(void)
 {
     static const char text[] = "model m(x: f32[1, 64]) seed=1 { param w: f16[64, 64] = he\n"
@@ -262,7 +262,7 @@ static void refused(void)
     }
 }
 
-/* An operator that is kept whole, with its state. A first value that LiteRT would not begin with is
+/* An operator that is kept whole, with its state. An initial value that LiteRT would not use is
  * refused. */
 static char whole[] = "tests/corpus/tflite/legal_svdf_i8";
 

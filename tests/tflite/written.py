@@ -1,5 +1,5 @@
-"""written.py - what Takt writes as TensorFlow Lite opens in LiteRT and gives the same there: floats
-within 1e-5 of the largest, integers bit for bit what Takt makes of the file.
+"""written.py - TensorFlow Lite files written by Takt open in LiteRT and give the same results:
+floats within 1e-5 of the largest, integers bit for bit as in Takt.
 
 Needs the Python packages numpy and ai-edge-litert, in build/venv; without them this is skipped.
 """

@@ -31,7 +31,7 @@ static void write_file(const char *text)
     }
 }
 
-/* What every machine has: more than nothing, and no slower near than far. */
+/* True on every machine: rates are positive, and nearer caches are not slower. */
 static void plausible(const takt_ceilings *c)
 {
     EXPECT_EQ(c->one.threads, 1);

@@ -1,5 +1,5 @@
-/* conv_pairs.c - a 1x1 convolution and the depthwise one after it as one step: where that is done,
- * where not and why, and the bits of two steps. */
+/* conv_pairs.c - a 1x1 convolution and the depthwise one after it as one step: when it is done,
+ * when not and why, with the bits of two steps. */
 #include "test.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* conv_passes.c - what the passes `layout` and `winograd` do to convolutions on the cpu backend. */
+/* conv_passes.c - the effect of the passes `layout` and `winograd` on convolutions on the cpu
+ * backend. */
 #include "test.h"
 
 #include <string.h>

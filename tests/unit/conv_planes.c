@@ -1,5 +1,5 @@
-/* conv_planes.c - convolutions of few channels that read x with channels first where it is: where
- * that is done, and where not. Their bits are tests/unit/conv_steps.c's. */
+/* conv_planes.c - convolutions of few channels that read x with channels first where it is: when it
+ * is done, and when not. tests/unit/conv_steps.c checks their bits. */
 #include "test.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cpu_rnn.c - recurrent cells as one step: seen in every form, and with the bits of their bodies.
+/* cpu_rnn.c - recurrent cells as one step: recognised in every form, with the bits of their bodies.
  *
  * Every case is planned twice: as it is, and with one more result of the body, which no cell has
  * and which therefore goes through the body's own plan, iteration by iteration.
@@ -158,7 +158,7 @@ static void inner_weights(void)
     }
 }
 
-/* Bodies that are not what they look like keep their own plan, and say why. */
+/* Bodies that only resemble a cell keep their own plan, and state why. */
 static void refused(void)
 {
     static const char *const bodies[] = {

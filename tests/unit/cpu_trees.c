@@ -14,7 +14,7 @@ typedef struct forest {
     size_t rows, features, targets, trees, levels;
     int modes;      /* of the first ones, this many */
     bool is_dense;  /* every leaf has all targets */
-    bool is_shared; /* branches are led to from several places */
+    bool is_shared; /* branches that are reached from several places */
     bool has_holes; /* NaN and infinities everywhere */
     bool loops;     /* a branch leads back */
     bool is_bad;    /* a number is out of range */
@@ -32,7 +32,7 @@ static double value(takt_random *r, const forest *f)
     return (double)takt_random_below(r, 9) / 2 - 2; /* often equal */
 }
 
-/* A branch or a leaf for a place that was promised at `at`. */
+/* Fills the position reserved at `at` with a branch or a leaf. */
 static void grow(takt_random *r, forest *f, double *at, size_t level, size_t *todo, size_t *count)
 {
     const bool is_leaf =

@@ -62,8 +62,8 @@ int main(void)
     EXPECT(near.rows == 2 && near.columns == 1, "%zu x %zu", near.rows, near.columns);
     EXPECT(large.rows == far.rows && large.columns == far.columns, "%zu x %zu", large.rows,
            large.columns);
-    /* 32 rows by 8 panels of AMX: eight threads would read all weights each if rows were cut alone,
-     * and by four rows at a time. Two threads pack half of the rows each. */
+    /* 32 rows by 8 panels of AMX: if only rows were split, each of eight threads would read all
+     * weights, for four rows at a time. Two threads pack half of the rows each. */
     const takt_cut_work amx = {32, 8, 32, 2};
     const takt_cut eight = takt_cpu_cut_tiles(&amx, 8, 400e3),
                    two = takt_cpu_cut_tiles(&amx, 2, 4e5);

@@ -55,7 +55,7 @@ static const takt_tensor_view *find(takt_session *s, const char *name, bool is_i
     return NULL;
 }
 
-/* Inputs of the whole; of integers only 0 to 3, so that they are indices of anything. */
+/* Inputs of the whole; integers are 0 to 3, so that they are valid indices everywhere. */
 static void fill(takt_session *s, uint64_t seed)
 {
     for (size_t i = 0; i < takt_session_input_count(s); i++) {

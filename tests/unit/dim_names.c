@@ -65,7 +65,7 @@ static void make(pb *model, const char *name)
     pb_model(model, &graph, 21);
 }
 
-/* The plan for 4 of it has 4 rows; so has a session that was made for 1 and reshaped. */
+/* The plan for 4 samples has 4 rows; so has a session that was made for 1 and reshaped. */
 static void expect_size(const takt_model *m, const char *name, const char *written)
 {
     char sizes[4096];

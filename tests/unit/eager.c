@@ -67,7 +67,7 @@ static void einsum(void)
     EXPECT_IS(takt_einsum(ctx, "ij,kj->ik", in, 2, &out), !=, TAKT_OK);
 }
 
-/* Outputs over inputs: the same place, and shifted by one element. */
+/* Outputs overlapping inputs: at the same address, and shifted by one element. */
 static void in_place(void)
 {
     float x[12], y[12], want[6];

@@ -253,7 +253,7 @@ static bool is_blank(const float *sample, size_t y, bool is_column)
     return true;
 }
 
-/* Masks are whole rows or columns side by side, of every length up to the most. */
+/* Masks are adjacent whole rows or columns, of every length up to the maximum. */
 static void masks(const char *how, bool is_column, size_t most)
 {
     enum { COUNT = 200, SIZE = 24 };
@@ -282,7 +282,7 @@ static void masks(const char *how, bool is_column, size_t most)
         EXPECT(seen[i] > COUNT / (4 * (most + 1)), "%s: %zu of %zu", how, seen[i], i);
 }
 
-/* A crop of a plane that is linear is linear, flatter, and inside of it; other axes stay. */
+/* A crop of a linear plane is linear, flatter, and within its range; other axes are unchanged. */
 static void crops(void)
 {
     enum { COUNT = 50, HEIGHT = 5, WIDTH = 7, SIZE = HEIGHT * WIDTH };

@@ -1,7 +1,7 @@
 /* fault_merge.c - two tasks that fault at once leave the element and the value of one of them.
  *
  * fault.c is compiled here with a point before each of its accesses to shared memory, at which the
- * schedule, a string of bits, says which of the two threads goes on: every schedule is tried.
+ * schedule, a string of bits, selects the thread that continues: every schedule is tried.
  */
 #include "test.h"
 

@@ -162,7 +162,7 @@ static void stays_beneath(void)
     EXPECT_EQ(ctx->live_bytes, 0);
 }
 
-/* The way of old kernels agrees wherever a kind of file is not what decides. */
+/* The fallback for old kernels agrees unless the kind of file decides. */
 static void walks_beneath(void)
 {
     const int dir = open(in("model"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

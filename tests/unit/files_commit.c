@@ -57,7 +57,7 @@ static void keeps_permissions(void)
     umask(mask);
 }
 
-/* From now on this process can give no file a name by a link. */
+/* From now on this process cannot name a file by a link. */
 static bool refuse_links(void)
 {
     struct sock_filter steps[] = {

@@ -1,8 +1,8 @@
 /* files_map.c - weights that are used where they lie in a file.
  *
- * A model from a mapped file computes the bits of one that was read. Its weights lie in the
- * mapping, which is there as long as one of them; files that are too short, and services that fail
- * at any call, are reported as when files are read; services without maps read.
+ * A model from a mapped file computes the bits of one that was read. Its weights are in the
+ * mapping, which lives as long as one of them; files that are too short, and failing file
+ * functions, are reported as when files are read; without a map function files are read.
  */
 #include "test.h"
 

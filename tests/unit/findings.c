@@ -101,9 +101,9 @@ static bool is_named(const result *r, const char *cause)
     return found != NULL && takt_json_get(found, "figure")->text_length > 0;
 }
 
-/* A quiet model, which computes long on little data: every cause is named, and none of these is to
- * blame. Two of them are times that others on the machine can stretch: one profile of several is
- * enough. Sanitizers make copies dear: what is to blame is then another matter. */
+/* A model that computes long on little data: every cause is listed, and none of these is to blame.
+ * Two of them are times that other load can stretch: one good profile of several is enough. Under
+ * sanitizers copies are expensive, so the result differs. */
 static void nothing(void)
 {
     static const char *const causes[] = {"data loading", "allocation", "serialisation", "logging"};

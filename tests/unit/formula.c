@@ -1,4 +1,4 @@
-/* formula.c - tables of numbers as polynomials: equal at every place, or a bound. */
+/* formula.c - tables of numbers as polynomials: equal everywhere, or a bound. */
 #include "measure/report/formula.h"
 
 #include <stdlib.h>

@@ -83,7 +83,7 @@ static void good(void)
     EXPECT_EQ(a->bytes, 24);
     EXPECT_EQ(b->bytes, 68);
     EXPECT_EQ(b->offset, a->offset + 32);
-    /* Every beginning of it is refused, or needs more where more is promised. */
+    /* Every prefix of it is refused, or needs more if more is announced. */
     for (size_t have = 0; have < f.length; have++) {
         takt_gguf part;
         EXPECT_STATUS(NULL, takt_gguf_parse(&arena, "f", f.bytes, have, have, &part),

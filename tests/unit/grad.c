@@ -136,7 +136,7 @@ static void refused(void)
     const takt_grad_request request = {
         .out_count = 1, .out = &whole, .in_count = 1, .in = &ids[X], .result = &result};
     EXPECT_STATUS(ctx, takt_grad_append(g, &request), TAKT_ERR_SHAPE);
-    /* What does not depend on x has the gradient 0, of the right shape. */
+    /* A value that does not depend on x has gradient 0, of the right shape. */
     const takt_grad_request none = {
         .out_count = 1, .out = &ids[B0], .in_count = 1, .in = &ids[X], .result = &result};
     EXPECT_OK(ctx, takt_grad_append(g, &none));
@@ -220,7 +220,7 @@ static void one_loop(const char *text)
     takt_graph_destroy(g);
 }
 
-/* A loop that nothing bounds is refused, and the message says what would help. */
+/* A loop without a bound is refused, with a hint. */
 static void endless(void)
 {
     static const char text[] =

@@ -226,7 +226,7 @@ static void deep(void)
 
 /* ---- tokens ---- */
 
-/* The mask has exactly the tokens whose bytes could be taken. */
+/* The mask has exactly the tokens whose bytes are allowed. */
 static void check_mask(takt_matcher *m, const takt_grammar *g, const takt_tokenizer *t,
                        const char *before)
 {
@@ -282,7 +282,7 @@ static void tokens(void)
     takt_tokenizer_destroy(t);
 }
 
-/* A model with random weights writes what the grammar wants, whatever it would like. */
+/* A model with random weights generates what the grammar allows. */
 static void texts(void)
 {
     takt_generator *writer;

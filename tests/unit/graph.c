@@ -241,7 +241,7 @@ static void several_results(void)
     takt_graph_destroy(g);
 }
 
-/* Enough of them that looking one up by walking all would be noticed. */
+/* Enough of them that a linear search would be noticed. */
 static void many_slots(void)
 {
     enum { COUNT = 5000 };

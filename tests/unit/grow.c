@@ -174,7 +174,7 @@ static void falls_short(const char *text)
     EXPECT(r.is_good && r.runs > 20, "%s (%llu runs)", r.message, (unsigned long long)r.runs);
 }
 
-/* The cache of a branch is state, and nothing of it is left at the edges. */
+/* The cache of a branch is state, and no longer an input or output. */
 static void in_a_branch(void)
 {
     takt_model *m = load(merged), *grown = NULL;

@@ -1,4 +1,4 @@
-/* half.c - narrow floats: every value both ways, held to a formula that shares no code. */
+/* half.c - narrow floats: every value in both directions, against an independent formula. */
 #include "base/half.h"
 
 #include <math.h>

@@ -234,7 +234,7 @@ static void layers(void)
         const takt_status status = load(&f, NULL, message);
         EXPECT((strstr(message, "layer_types") == NULL) == cases[i].is_good, "case %zu: %s", i,
                message);
-        /* The weights are those of a llama; of others the settings are read. */
+        /* The weights are those of a llama; for other architectures only settings are read. */
         if (cases[i].is_good && strncmp(cases[i].type, "llama", 5) == 0)
             EXPECT(status == TAKT_OK, "case %zu: %s", i, message);
     }

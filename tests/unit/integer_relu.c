@@ -7,7 +7,7 @@
 
 static takt_ctx *ctx;
 
-/* Scales are powers of two: one rounding more or less changes no bit. */
+/* Scales are powers of two: an additional rounding changes no bit. */
 typedef struct text {
     const char *what, *model;
     size_t count;
@@ -28,7 +28,7 @@ typedef struct text {
 #define TO_U8 "op.quantize(y, constant(f32[], [64]), constant(u8[], [90]), dtype=u8)"
 #define TO_I8 "op.quantize(y, constant(f32[], [32]), constant(i8[], [-5]))"
 #define NO_ZERO "op.quantize(y, constant(f32[], [64]), dtype=i8)"
-/* Negative scales turn the order round: a relu is no lower bound, and it cuts what bytes hold. */
+/* Negative scales reverse the order: then a relu is not a lower bound on the bytes. */
 #define TURNED_U8 "op.quantize(y, constant(f32[], [-64]), constant(u8[], [0]), dtype=u8)"
 #define TURNED_I8 "op.quantize(y, constant(f32[], [-64]), constant(i8[], [-128]))"
 #define TURNED_NO_ZERO "op.quantize(y, constant(f32[], [-64]), dtype=u8)"

@@ -1,4 +1,4 @@
-/* lang.c - the language, piece by piece: texts and the graphs they stand for.
+/* lang.c - the language, construct by construct: texts and their graphs.
  *
  * tests/unit/lang.txt has the cases: a line "=== title", a text, a line "---", and the graph as it
  * is printed, which must read back as the same graph. With --bless the graphs are rewritten.

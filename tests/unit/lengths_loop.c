@@ -163,7 +163,7 @@ static void *run_on(void *user)
     return NULL;
 }
 
-/* What another thread fails with stays in the context while a loop finds sizes. */
+/* A failure of another thread stays in the context while a loop finds sizes. */
 static void keeps_errors(void)
 {
     runner r = {.session = open(text, 0)};

@@ -85,7 +85,8 @@ static void a_patient_server(void)
     EXPECT(ms < 200 + far, "%g ms", ms);
 }
 
-/* More comes than can be done: the queue grows, the times grow with it, and time runs out. */
+/* More requests arrive than can be served: the queue grows, latencies grow with it, and time runs
+ * out. */
 static void an_overrun_server(void)
 {
     takt_load load;

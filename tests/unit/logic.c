@@ -1,4 +1,4 @@
-/* logic.c - what every connective and aggregator means under every semantics, and gradients.
+/* logic.c - every connective and aggregator under every semantics, and gradients.
  *
  * The formulas below are those of docs/logic.md, written again in C.
  */

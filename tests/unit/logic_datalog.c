@@ -195,7 +195,7 @@ static void refuses(void)
     takt_ctx_destroy(ctx);
 }
 
-/* min and max become rules; names of the program are not taken. */
+/* min and max become rules; existing names of the program are avoided. */
 static void writes_most(void)
 {
     static const char text[] = AGG ".decl max_of_1, other(x: number)\n.output t, other\n"
@@ -334,7 +334,7 @@ static void refuses_chains(void)
     takt_ctx_destroy(ctx);
 }
 
-/* What looks like the above and means the same in both. */
+/* Programs that look like the above and mean the same in both. */
 static void accepts(void)
 {
     static const char *const cases[][2] = {

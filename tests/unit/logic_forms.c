@@ -188,7 +188,7 @@ static int collect(void *user, const char *text, size_t length)
     return 0;
 }
 
-/* Proofs look facts up in what was bound. */
+/* Proofs look facts up in the bound inputs. */
 static void proof(takt_model *m, const takt_tensor_view *view)
 {
     char outputs[64] = "";

@@ -1,5 +1,5 @@
-/* logic_proof.c - proofs of facts: as high as the shortest way, replayed by the checker, which
- * refuses what does not follow; why facts do not hold. */
+/* logic_proof.c - proofs of facts: of minimum height, replayed by the checker, which refuses
+ * invalid ones; and why facts do not hold. */
 #include <stdio.h>
 #include <string.h>
 

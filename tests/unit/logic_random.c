@@ -1,5 +1,5 @@
-/* logic_random.c - random stratified programs: what plans and the interpreter make of their text
- * equals a direct evaluation of the formulas, tuple by tuple.
+/* logic_random.c - random stratified programs: results of plans and of the interpreter equal a
+ * direct evaluation of the formulas, tuple by tuple.
  *
  * Arguments: the first seed and the number of programs; TAKT_LOGIC_TEXT prints each.
  */
@@ -95,7 +95,7 @@ static void evaluate(program *p)
     }
 }
 
-/* ---- what Takt makes of it ---- */
+/* ---- Takt's results ---- */
 
 static bool bit(const takt_tensor_view *v, size_t row, size_t column)
 {

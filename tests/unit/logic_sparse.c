@@ -39,7 +39,8 @@ static void put(maker *m, const char *format, ...)
 
 static const char *const names[VARS] = {"x", "y", "z", "w"};
 
-/* An atom of variables, at times with a constant or one of them twice; says which it binds. */
+/* An atom of variables, sometimes with a constant or a repeated variable; returns which it
+ * binds. */
 static unsigned atom(maker *m, int predicate, unsigned among)
 {
     unsigned bound = 0;
@@ -257,8 +258,8 @@ typedef struct graph {
     size_t paths, triangles;
 } graph;
 
-/* Nodes are multiples of `factor`: with a large one they are not places of a table. `hub`: edges
- * all lead to few nodes. */
+/* Nodes are multiples of `factor`: with a large one they are not table indices. `hub`: all edges
+ * lead to a few nodes. */
 static void make_graph(graph *g, uint64_t seed, uint32_t factor, bool is_hub)
 {
     takt_random random = {.state = seed * 77 + 5};

@@ -1,5 +1,5 @@
 /* logic_threads.c - rules over large sets of tuples give the same rows with any number of threads,
- * and fail alike. */
+ * and fail in the same way. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -267,7 +267,7 @@ static bool rounds_to_nearest(void)
     return sum > 1;
 }
 
-/* A caller that rounds towards zero gets his own state back, and Takt has its own meanwhile. */
+/* A caller's rounding mode (towards zero) is restored, and does not affect Takt meanwhile. */
 static void fp_state_of_caller(void)
 {
     const int usual = fegetround();
@@ -317,7 +317,8 @@ static void others(void)
     takt_ticks_read_at(root, &two, &before);
     put("/proc/loadavg", "0.20 0.18 0.12 2/80 11207\n");
     takt_ticks_read_at(root, &two, &after);
-    after.when_ns = before.when_ns + 1000000; /* too short for ticks: one other was there twice */
+    after.when_ns = before.when_ns + 1000000; /* too short for ticks: one other process was seen
+                                               * twice */
     EXPECT(takt_ticks_between(&before, &after).processors == 1);
     const takt_other_load quiet = {.usable = 2, .processors = 0.02},
                           some = {.usable = 4, .processors = 0.2};

@@ -1,6 +1,6 @@
-/* map_semantics.c - what element-wise kernels and conversions must give where it is easily got
- * wrong, spelled out, for every variant that runs here. The kernel checker compares variants with
- * the scalar one; this test says what that one means.
+/* map_semantics.c - expected results of element-wise kernels and conversions in cases that are easy
+ * to get wrong, for every variant that runs here. The kernel checker compares variants with the
+ * scalar one; this test checks the scalar one itself.
  */
 #include "test.h"
 

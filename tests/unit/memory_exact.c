@@ -188,7 +188,7 @@ enum { MEGABYTES = 16, WEIGHTS = 32 << 20 /* of large[0] */ };
 #define WIDE(name) "  y = y @ op.cast(" name ", dtype=f32)\n"
 
 /* Weights beyond the 16 MB that are free. `tensor`: the larger form of the largest, in MiB; with
- * ranges the plan keeps what other sizes are packed from as well. */
+ * ranges the plan also keeps the sources of packs for other sizes. */
 static const struct large {
     const char *text;
     takt_plan_options options;
@@ -273,7 +273,7 @@ static void check_file(const struct large *l, const char *ending)
 }
 
 /* Weights out of a file take the memory of the model's own, and the file is read tensor by tensor:
- * on top comes one, and with .npz, whose arrays are converted, two. */
+ * one more is needed, and with .npz, whose arrays are converted, two. */
 static void check_weights(const struct large *l, const char *ending, uint64_t tensors)
 {
     char path[512];

@@ -34,7 +34,7 @@ static void draws(double alpha)
         EXPECT(seen[i] > COUNT / 5 && seen[i] < COUNT * 3 / 10, "%zu", seen[i]);
 }
 
-/* By the sample, not by its place in a batch; another epoch is another draw. */
+/* By the sample, not by its position in a batch; another epoch draws again. */
 static void depends(void)
 {
     takt_mixup how = {0.4, SAMPLES, {7, 2}};

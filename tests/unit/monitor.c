@@ -11,7 +11,7 @@
 #include "os/os.h"
 #include "test.h"
 
-/* Processor time of this process in which what must happen has happened. */
+/* Processor time of this process within which the event must happen. */
 #define ENOUGH_NS 5000000000u
 
 static takt_ctx *ctx;
@@ -305,7 +305,8 @@ static void keeps_limit(double percent)
     EXPECT(usage.cpu_limit_pct == percent && usage.cpu_pct < 1.6 * percent, "%g %%", usage.cpu_pct);
 }
 
-/* At a hundredth of a processor even one that gets little of it has to wait before long. */
+/* With a limit of a hundredth of a processor, even a process that gets little time must soon
+ * wait. */
 static uint64_t waits(double percent)
 {
     takt_usage usage;

@@ -1,5 +1,5 @@
-/* narrow_activations.c - convolutions on activations of 16 bits under `numerics = fast`: every way
- * of computing them is close to exact, the same for any number of threads, and taken where it
+/* narrow_activations.c - convolutions on activations of 16 bits under `numerics = fast`: every
+ * algorithm is close to exact, gives the same bits for any number of threads, and is used where it
  * should be.
  */
 #include "test.h"
@@ -16,8 +16,7 @@
 
 static takt_ctx *ctx;
 
-/* One convolution: sizes, then what the convolution says in addition to layout=nhwc, then which
- * family. */
+/* One convolution: sizes, its arguments besides layout=nhwc, and its family. */
 typedef struct sample {
     int height, width, cin, cout, rows, columns, groups;
     const char *more, *family;

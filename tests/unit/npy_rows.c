@@ -1,4 +1,4 @@
-/* npy_rows.c - .npy files some rows at a time, and a model over a file batch by batch. */
+/* npy_rows.c - .npy files read some rows at a time, and a model run over a file batch by batch. */
 #define _GNU_SOURCE
 #include "test.h"
 

@@ -1,6 +1,6 @@
-/* onnx_choices.c - what ONNX's text leaves open or says in passing, decided as docs/onnx.md has it:
- * empty axes of ArgMax, ArgMin and Hardmax, Cast beyond the integer's range, ConvTranspose whose
- * stride is larger than its kernel with auto_pad SAME, and the clip of LSTM. */
+/* onnx_choices.c - points that ONNX's text leaves open or mentions only briefly, decided as in
+ * docs/onnx.md: empty axes of ArgMax, ArgMin and Hardmax, Cast beyond the integer's range,
+ * ConvTranspose whose stride is larger than its kernel with auto_pad SAME, and the clip of LSTM. */
 #include <math.h>
 #include <string.h>
 

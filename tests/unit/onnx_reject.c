@@ -12,7 +12,7 @@ static takt_ctx *ctx;
 static const int64_t two[] = {2}, three[] = {3};
 static const pb_shape row = {1, {3}};
 
-/* x + w, where w is what the test says. */
+/* x + w, where w is given by the test. */
 static void begin(const pb *w)
 {
     graph.length = 0;

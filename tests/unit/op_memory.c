@@ -29,7 +29,7 @@ static takt_status differentiate(takt_graph *g)
     return status == TAKT_ERR_UNSUPPORTED ? TAKT_OK : status; /* no gradient */
 }
 
-/* On zeros: what matters is that nothing is lost or broken, not the result. */
+/* On zeros: the test is about leaks and crashes, not the result. */
 static takt_status evaluate(takt_ctx *ctx, const takt_graph *g)
 {
     takt_array in[TAKT_SAMPLE_INPUTS] = {0}, out[TAKT_MAX_OUTPUTS] = {0};

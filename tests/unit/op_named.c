@@ -1,5 +1,5 @@
 /* op_named.c - structural ops on dimensions that have names: result types, and gradients that are
- * the same whether numbers are put in before or after differentiating. */
+ * the same whether sizes are substituted before or after differentiation. */
 #include <string.h>
 
 #include "grad/grad.h"

@@ -9,7 +9,7 @@
 /* A gradient by differences has half the digits; a lowering in double nearly all. */
 #define GRADIENT_LIMIT 2e-6
 #define LOWERING_LIMIT 1e-9
-/* In their own types both round at different places. */
+/* In their own types both round at different points. */
 #define NARROW_LIMIT 0.1
 
 static takt_ctx *ctx;

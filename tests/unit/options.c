@@ -59,7 +59,8 @@ static void longer_structures_may_ask_for_nothing_new(void)
     EXPECT_STATUS(ctx, takt_plan_create(model, &o.known, &plan), TAKT_ERR_ARGUMENT);
 }
 
-/* Every structure with a size: one byte too many that is set is an error, so the size is read. */
+/* Every structure with a size: a non-zero byte beyond the known fields is an error, so the size is
+ * checked. */
 static void every_structure_reads_its_size(void)
 {
     static const char *const words = "x";

@@ -10,7 +10,7 @@
 
 /* A product with a last panel that is not whole, one of several matrices, and convolutions: by
  * Winograd's algorithm, of single pixels, and in groups; and blocks of 4 bits. Each has enough
- * weights for the threads to be woken, and so have the two that are computed first. */
+ * weights to use threads, and so have the two that are computed first. */
 static const char text[] = "model m(x: f32[3, 300], a: f32[5, 4, 130], p: f32[1, 70, 16, 16], "
                            "o: f32[1, 260, 6, 6], e: f32[601, 300], h: f32[2, 2048]) seed=3 {\n"
                            "  param w: f32[5, 130, 260] = normal(0, 1)\n"

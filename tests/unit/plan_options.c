@@ -110,7 +110,7 @@ static size_t size_of(const takt_option *p)
     }
 }
 
-/* No field was put into the struct without a row in the table. */
+/* Every field of the struct has a row in the table. */
 static void rows_cover_the_struct(void)
 {
     const takt_option *p;

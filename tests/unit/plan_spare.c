@@ -1,5 +1,5 @@
 /* plan_spare.c - weights that are folded and then packed share one block of memory while a plan is
- * made, and a constant that stays does not keep what such a block has more. */
+ * made, and a constant that is kept does not hold the rest of such a block. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -257,7 +257,7 @@ static void see(const takt_plan *plan)
     }
 }
 
-/* How often a run must ask: the sum over its steps. */
+/* How often a run must poll: the sum over its steps. */
 static double least_looks(const takt_plan *plan)
 {
     double least = 0;

@@ -1,5 +1,5 @@
-/* precision.c - weights in 16 bits: half the bytes, the bits of f32 arithmetic on what they became,
- * whatever the threads and the instruction set.
+/* precision.c - weights in 16 bits: half the bytes, with the bits of f32 arithmetic on the rounded
+ * weights, for any threads and instruction set.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"

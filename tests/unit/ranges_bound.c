@@ -1,6 +1,6 @@
 /* ranges_bound.c - what a plan reserves for a range is a bound of every size in it, on any number
  * of threads: fewer rows cut into other tasks need no more scratch. And products of all sizes are
- * given those where they lie: only sizes whose steps differ get a plan of their own. */
+ * resized in place: only sizes whose steps differ get a separate plan. */
 #include <string.h>
 
 #include <takt/takt.h>

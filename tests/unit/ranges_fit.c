@@ -171,7 +171,7 @@ static void limit_of_the_model(void)
     takt_model_destroy(m);
 }
 
-/* A request that is refused costs those after it nothing. */
+/* A refused request does not affect later ones. */
 static void refused_size(void)
 {
     takt_model *m = load(ctx, table);
@@ -185,7 +185,7 @@ static void refused_size(void)
     takt_model_destroy(m);
 }
 
-/* Where the range of name `i` ends. */
+/* The end of the range of name `i`. */
 static int64_t end_at(const takt_session *s, size_t i)
 {
     const takt_plan *plan = s->range != NULL ? s->range->top : s->plan;

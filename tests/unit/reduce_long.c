@@ -1,4 +1,4 @@
-/* reduce_long.c - rows and columns in parts have the bits of those at once. */
+/* reduce_long.c - rows and columns reduced in parts have the same bits as at once. */
 #include "test.h"
 
 #include <math.h>

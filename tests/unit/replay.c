@@ -1,8 +1,8 @@
 /* replay.c - recorded noise of real comparisons: few false verdicts, and 3 % is found.
  *
  * noise.txt has a line per comparison of a model with itself (`scripts/campaign --record`): the
- * medians of A's blocks, a bar, and those of B's. The sequence of looks is that of a comparison
- * that goes on until it is clear.
+ * medians of A's blocks, a bar, and those of B's. The checks follow the schedule of a comparison
+ * that continues until it is clear.
  */
 #include <takt/takt.h>
 

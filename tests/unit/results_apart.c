@@ -24,8 +24,8 @@ static double noise(void)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-/* What computing the statistics of that many results would take minutes for: the median of normal
- * times and its interval. Processes differ by `shift`, times by 0.5 %. */
+/* A shortcut, since computing the statistics of so many results would take minutes: the median of
+ * normal times and its interval. Processes differ by `shift`, times by 0.5 %. */
 static double level(double ns, double shift, double *error)
 {
     *error = 0.005 * 1.2533 / sqrt(TIMES);
@@ -57,7 +57,7 @@ static takt_bench *result(size_t processes, double ns, double shift)
     return b;
 }
 
-/* How many pairs get each verdict, B being `slower` times as slow. */
+/* Counts of each verdict, if B is `slower` times as slow. */
 static void count(const size_t processes[2], double shift, double slower, int verdicts[4])
 {
     for (int i = 0; i < 4; i++)

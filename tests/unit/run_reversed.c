@@ -66,7 +66,7 @@ static void two_threads(takt_ctx *ctx)
     takt_pool_destroy(pool);
 }
 
-/* Large enough for steps to be cut: for one thread where that pays, for two everywhere. */
+/* Large enough for steps to be divided: for one thread where that pays off, for two everywhere. */
 static const char *const models[] = {
     "model m(x: f32[33, 9001]) -> (y: f32[33, 9001]) { return y = softmax(x) }",
     "model m(x: f32[300001]) -> (y: f32[300001]) { return y = relu(x) }",

@@ -66,7 +66,7 @@ static void fill(takt_session *s)
     }
 }
 
-static const char *ranges; /* of the plans to come, instead of the model's sizes; or NULL */
+static const char *ranges; /* for later plans, instead of the model's sizes; or NULL */
 
 static bool begin(fixture *f, size_t model, int threads, const takt_session_options *given)
 {
@@ -101,7 +101,7 @@ static void end(fixture *f)
     EXPECT(takt_inject_deinit(&f->inject) == 0, "%s leaks", f->path);
 }
 
-/* From the first values on: a cache would be full after some runs. */
+/* From the initial values: a cache would be full after some runs. */
 static void run(fixture *f)
 {
     takt_session_reset(f->session);
@@ -325,7 +325,7 @@ static bool run_sizes(fixture *f, int count)
     return true;
 }
 
-/* From the second size on a session has all that it needs. */
+/* From the second size on a session allocates nothing. */
 static void child_sizes(int threads)
 {
     fixture f;

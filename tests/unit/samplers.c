@@ -183,7 +183,8 @@ static void mirostat(void)
     EXPECT(fabs(surprise - want) < 1e-9, "%g, not %g", surprise, want);
 }
 
-/* Mirostat 1 by its formula: as many candidates as Zipf's law, fitted to the best, wants. */
+/* Mirostat 1 by its formula: the number of candidates follows from Zipf's law, fitted to the
+ * best. */
 static void mirostat_1(void)
 {
     const takt_sampling s = {.mirostat = 1, .temperature = 1};

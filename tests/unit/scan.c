@@ -19,7 +19,7 @@ static void expect_words(const char *name, const char *text, const char *want)
     EXPECT(strcmp(got, want) == 0, "%s: %s, not %s", name, got, want);
 }
 
-/* As the module regex of Python cuts them by the patterns of scan_known.c. */
+/* As Python's module regex splits them by the patterns of scan_known.c. */
 static void cased_words(void)
 {
     expect_words("gpt-4o", "HTTPServer's iPhone 12345", "[HTTPServer's][ i][Phone][ ][123][45]");

@@ -122,7 +122,7 @@ static void before(void *user, size_t step)
         t->f->now += 1000;
 }
 
-/* A step that writes over state notices what is wrong before it writes: not one for this. */
+/* A step that overwrites state detects faults before it writes, so it does not suit this test. */
 static void after(void *user, size_t step)
 {
     trap *t = user;
@@ -131,7 +131,7 @@ static void after(void *user, size_t step)
         takt_fault_merge(&t->f->session->fault, &(takt_fault){.index = 0, .value = 99});
 }
 
-/* One run with an accident at step `t->at`; true if it changed what happened. */
+/* One run with a fault at step `t->at`; true if it had an effect. */
 static bool one_accident(trap *t, const void *old, const void *new)
 {
     static const takt_status expected[] = {TAKT_ERR_CANCELLED, TAKT_ERR_DEADLINE, TAKT_ERR_RANGE};

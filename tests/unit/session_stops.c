@@ -1,5 +1,5 @@
-/* session_stops.c - deadlines and cancels: a late run is late even after its last step, tasks that
- * have not begun are left out, and a cancel is for one run. */
+/* session_stops.c - deadlines and cancels: a run past its deadline fails even after its last step,
+ * pending tasks are skipped, and a cancel affects one run. */
 #include "test.h"
 
 #include <string.h>
@@ -168,9 +168,9 @@ static void tasks_are_left_out(void)
     end(&f);
 }
 
-/* One long task of each kind of loop: it readings of the clock so often that no more than
- * MOST_FLOPS or MOST_BYTES lie between two looks, some two milliseconds of a slow core, and ends
- * where the deadline is. Looks are counted, so that no load of the machine matters. */
+/* One long task of each kind of loop: it reads the clock so often that at most MOST_FLOPS or
+ * MOST_BYTES lie between two reads, about two milliseconds on a slow core, and ends at the
+ * deadline. Reads are counted, so machine load does not matter. */
 static const char *const tasks[] = {
     "model product(x: f32[700, 700], w: f32[700, 700]) { return x @ w }",
     "model deep(x: f32[96, 20000], w: f32[20000, 96]) { return x @ w }",

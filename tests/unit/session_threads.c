@@ -98,7 +98,7 @@ static void allowed(const char *tid, char *list, size_t size)
     list[strcspn(list, "\n")] = '\0';
 }
 
-/* Threads of the process; how many of them may use exactly `cpu`. */
+/* Threads of the process; returns how many of them are restricted to `cpu`. */
 static int threads_on(int cpu, int *bound)
 {
     DIR *folder = opendir("/proc/self/task");
@@ -240,8 +240,8 @@ static void idle_sessions(void)
     takt_session_destroy(s);
 }
 
-/* A session that is set to spin longer does so, which shows that the test above can fail; it stops
- * when it is destroyed. */
+/* A session set to spin longer does, which shows that the test above can fail; it stops when
+ * destroyed. */
 static void spinning_sessions(void)
 {
     takt_session *s = session_of(4, &(takt_session_options){.spin_ns = INT64_C(600000000000)});

@@ -1,5 +1,5 @@
-/* shrink_aware.c - training as integers: the integers of a trained model are bit for bit what it
- * computed, and layers that are kept are trained as floats. */
+/* shrink_aware.c - training as integers: the integer model computes the same bits as training did,
+ * and layers that are kept are trained as floats. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -58,7 +58,7 @@ static takt_model *quantized(const takt_model *m, takt_quantize_options o)
     return small;
 }
 
-/* The root of the squared error of the whole model's result, over that of the result. */
+/* The relative error of the model's result, as a root of mean squares. */
 static double lost(const takt_model *m, takt_quantize_options o)
 {
     float exact[MOST], rounded[MOST];
@@ -134,8 +134,8 @@ static void outliers(void)
     }
 }
 
-/* What cannot be scaled is rounded to nearest: a value that an output needs, too, relu6 and
- * groups. */
+/* Layers that cannot be scaled are rounded to nearest: those with a value that is also an output,
+ * relu6, and groups. */
 static void left_alone(void)
 {
     static const char *const texts[] = {

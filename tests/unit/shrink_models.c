@@ -258,7 +258,7 @@ static takt_model *thin(const takt_model *m, takt_lowrank_options o, const takt_
     return made;
 }
 
-/* A product of rank 1 and a convolution: nothing is lost where nothing is left out. */
+/* A product of rank 1 and a convolution: with full rank nothing is lost. */
 static void factors(void)
 {
     static const char text[] =

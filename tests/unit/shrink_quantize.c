@@ -243,7 +243,7 @@ static const char hard_text[] =
     "  return z @ w\n"
     "}\n";
 
-/* Labels are what the model itself says. */
+/* Labels are the model's own predictions. */
 static takt_data *own_labels(const takt_model *m, const takt_data *plain)
 {
     char path[512];

@@ -1,5 +1,5 @@
-/* shrink_rounding.c - what quantising does against its own errors: rounding by the data, equal
- * ranges of neighbours, outliers behind norms. */
+/* shrink_rounding.c - how quantisation reduces its errors: rounding by the data, equal ranges of
+ * neighbours, outliers after norms. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* sizes.c - dimensions as a program give what putting numbers into the expressions gives. */
+/* sizes.c - dimensions as a program give the same as substituting numbers into the expressions. */
 #include "ir/sizes.h"
 
 #include "test.h"

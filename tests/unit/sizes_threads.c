@@ -1,6 +1,6 @@
 /* sizes_threads.c - sessions of one plan go from size to size at once, each in a thread of its own,
- * and some make larger plans meanwhile: what they share is the template, packed weights, plans of
- * sizes used before, and bodies of loops. Results have the bits of a plan made for the size alone.
+ * and some make larger plans meanwhile: they share the template, packed weights, plans of earlier
+ * sizes, and bodies of loops. Results have the bits of a plan made for the size alone.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -151,7 +151,7 @@ static void packed_once_for_every_value(void)
         if (!run(want, i) || !run(train, i))
             return;
         EXPECT(same_outputs(train, want) && same_state(train, want), "run %d", (int)i);
-        run(want, 100 + i); /* its first output is what `look` computes */
+        run(want, 100 + i); /* its first output is the result of `look` */
         takt_session_destroy(want);
         want = open(step_text, &memory, train);
         run(look, 100 + i);

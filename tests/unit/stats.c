@@ -90,7 +90,7 @@ static void bad_samples(void)
     EXPECT_STATUS(ctx, takt_compare_blocks(ctx, values, values, 3, 0.01, &c), TAKT_ERR_ARGUMENT);
 }
 
-/* From how many values on a percentile is bounded on both sides. */
+/* Number of values from which a percentile is bounded on both sides. */
 static void resolution(void)
 {
     static const struct {

@@ -116,7 +116,7 @@ static void examples(void)
     }
 }
 
-/* Arithmetic that passes put together, and weighted sums. */
+/* Arithmetic that passes combine, and weighted sums. */
 static void recognised(void)
 {
     static const char text[] =

@@ -243,7 +243,7 @@ static void bad_batches(void)
     takt_model_destroy(m);
 }
 
-/* A model of four samples at a time: a step is made of such parts, and of nothing else. */
+/* A model of four samples at a time: a step consists of such parts only. */
 static void fixed_batch(void)
 {
     const takt_train_options o = {.optimizer = "sgd", .shards = 3};

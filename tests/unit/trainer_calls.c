@@ -86,7 +86,7 @@ int __openat_2(int dir, const char *path, int flags)
     return opened(OPENAT, dir, path, flags, 0);
 }
 
-/* As Linux does it: the descriptor is gone whatever is returned. */
+/* As in Linux: the descriptor is closed whatever is returned. */
 int close(int fd)
 {
     const int result = (int)syscall(SYS_close, fd);
@@ -151,7 +151,7 @@ static size_t entries(const char *path)
     return count;
 }
 
-/* Removes what a failing unlinkat has left. */
+/* Removes the files that a failing unlinkat has left. */
 static void tidy(void)
 {
     DIR *d = opendir(folder);

@@ -23,7 +23,7 @@ typedef struct fixture {
     takt_ctx *ctx;
     takt_model *model;
     takt_trainer *trainer;
-    size_t at, looks; /* the look at the clock at which the cancel comes, and looks so far */
+    size_t at, looks; /* the clock read at which the cancel comes, and reads so far */
     uint64_t now;
 } fixture;
 

@@ -149,7 +149,7 @@ static size_t left_of(int file, size_t last, char *to, size_t room)
     return length;
 }
 
-/* Which save these bytes are; -1: none, and then they must not load. */
+/* Which save these bytes are from; -1: none, and then they must not load. */
 static int which(const char *bytes, size_t length)
 {
     for (int i = 0; i < SAVES; i++)
@@ -179,7 +179,7 @@ static int found(int name, size_t last, small_training *reader, takt_memfs *fs, 
     return save;
 }
 
-/* How many of `states` losses of power lose a save that had been reported. */
+/* How many of `states` power losses lose a save that was reported as done. */
 static uint64_t lose_power(uint64_t states, small_training *reader, takt_memfs *fs, uint64_t *torn)
 {
     uint64_t lost = 0;

@@ -22,7 +22,7 @@ static takt_id chain(takt_graph *g, takt_id a, takt_id b)
     return takt_unary(g, &takt_op_relu, takt_sub(g, takt_add(g, a, b), b));
 }
 
-/* Nodes of `op` in the bounds of f32 values; if it is NULL, those in f64, but for casts. */
+/* Nodes of `op` in the bounds of f32 values; if it is NULL, those in f64, except casts. */
 static size_t count_nodes(takt_ctx *ctx, make_fn *make, bool is_known, const takt_op *op)
 {
     const takt_type type = {.dtype = TAKT_F32, .rank = 2, .dim = {4, 4}};

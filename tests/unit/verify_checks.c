@@ -74,7 +74,7 @@ static void clauses(void)
     takt_model_destroy(m);
 }
 
-/* The element's place and value are those of the result that kernels gave. */
+/* The element's position and value are those of the kernels' result. */
 static void places(void)
 {
     static const char text[] = "model m(x: f32[n, 4]) {\n"

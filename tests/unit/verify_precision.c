@@ -1,4 +1,4 @@
-/* verify_precision.c - `takt check`: what require clauses say, and models with planted scales. */
+/* verify_precision.c - `takt check`: require clauses, and models with planted scales. */
 #include <math.h>
 #include <string.h>
 

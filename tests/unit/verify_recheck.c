@@ -217,8 +217,8 @@ static void bound_outputs(stand *s, fault f)
     }
 }
 
-/* The checker refuses what a prover with this fault claims; it confirms what one without says, a
- * part `slack` of the width aside. */
+/* The checker refuses the claims of a prover with this fault; it confirms those of one without, up
+ * to a part `slack` of the width. */
 static bool is_caught(size_t model, fault f, bool is_real, double slack, bool *is_planted)
 {
     stand s;
@@ -245,7 +245,7 @@ static void faults(void)
         for (size_t m = 0; m < 3; m++)
             for (int real = 0; real < 2; real++) {
                 bool is_planted;
-                /* Rounding of f32 is about 1e-7: faults of it are looked for at that size. */
+                /* Rounding of f32 is about 1e-7: its faults are searched at that size. */
                 const bool is_rounding = f == GAMMA_LOST || f == ERRORS_LOST;
                 const double slack = real == 1 ? 1e-9 : is_rounding ? 3e-8 : 1e-6;
                 const bool c = is_caught(m, f, real == 1, slack, &is_planted);
@@ -289,7 +289,7 @@ static uint32_t draw(uint64_t *state, uint32_t below)
     return (uint32_t)(*state >> 33) % below;
 }
 
-/* Random trees: of a property that holds, and of one that an input breaks. */
+/* Random trees: for a property that holds, and for one that an input violates. */
 static void trees(void)
 {
     stand s;

@@ -45,7 +45,7 @@ static unsigned next(void)
     return state >> 8;
 }
 
-/* Ordinary values, and those that a shortcut could get wrong. */
+/* Ordinary values, and values that a shortcut could get wrong. */
 static float value(void)
 {
     static const float odd[] = {0.0f,   -0.0f,   1.0f,   -1.0f,    3.4e38f, -3.4e38f,

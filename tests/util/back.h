@@ -20,7 +20,7 @@ void back_text(back *b, uint32_t field, const char *text);
 void back_int(back *b, uint32_t field, uint64_t value);
 /* OperatorSetIdProto. */
 void back_opset(back *b, uint32_t field, const char *domain, uint64_t version);
-/* Copies what was written to `to`, and frees the block. */
+/* Copies the output to `to`, and frees the block. */
 size_t back_take(back *b, char *to);
 
 #endif

@@ -1,4 +1,5 @@
-/* box.c - samples of ops on random points of random boxes, held to the bounds of the box. */
+/* box.c - samples of ops at random points of random boxes, checked against the bounds of the
+ * box. */
 #include "util/box.h"
 
 #include <math.h>

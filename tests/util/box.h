@@ -1,4 +1,5 @@
-/* box.h - samples of ops on random points of random boxes, held to the bounds of the box. */
+/* box.h - samples of ops at random points of random boxes, checked against the bounds of the
+ * box. */
 #ifndef TAKT_TESTS_UTIL_BOX_H
 #define TAKT_TESTS_UTIL_BOX_H
 

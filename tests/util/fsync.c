@@ -1,7 +1,7 @@
 /* fsync.c - test programs do not wait for the disk: nothing they write has to outlive the machine.
  *
- * Linked into each of them, it stands before the system's. The command, which scripts test, waits.
- * A test that wants to know, or to make it fail, sets takt_test_synced.
+ * Linked into each of them, it overrides the system's function. The command itself does wait. A
+ * test that counts such calls, or makes them fail, sets takt_test_synced.
  */
 #include <fcntl.h>
 #include <unistd.h>

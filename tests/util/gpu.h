@@ -1,8 +1,8 @@
 /* gpu.h - a CUDA driver of the tests: memory is counted, kernels run on fibers (grid.h).
  *
- * Device memory has red zones that are looked at when it is given back, and begins as NaN. Graphs
- * are lists that launch in order. Every call is counted; one of them, or all from one on, can be
- * made to fail. One driver at a time.
+ * Device memory has red zones that are checked when it is freed, and is initialised with NaN.
+ * Graphs are lists that launch in order. Every call is counted; one of them, or all from one on,
+ * can be made to fail. One driver at a time.
  */
 #ifndef TAKT_TESTS_UTIL_GPU_H
 #define TAKT_TESTS_UTIL_GPU_H
@@ -38,7 +38,7 @@ typedef struct gpu_counts {
 /* Starts again; the table is valid until the next call. */
 const takt_cuda_driver *gpu_driver(const gpu_settings *settings);
 gpu_counts gpu_count(void);
-/* To change what fails while things exist. */
+/* Changes what fails while objects exist. */
 void gpu_fail(uint64_t in_calls, int result, bool is_for_ever);
 
 /* The next graph starts but never ends: its wait fails, and so does every later call. */

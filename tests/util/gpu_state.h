@@ -1,4 +1,4 @@
-/* gpu_state.h - what the parts of the tests' CUDA driver share. */
+/* gpu_state.h - shared by the parts of the tests' CUDA driver. */
 #ifndef TAKT_TESTS_UTIL_GPU_STATE_H
 #define TAKT_TESTS_UTIL_GPU_STATE_H
 
@@ -46,7 +46,7 @@ int gpu_call(void);
 
 /* Zeros for an object of the driver, aligned to 64 bytes; NULL when memory is short. */
 void *gpu_hold(size_t bytes);
-/* Frees what gpu_hold() gave and returns its size. */
+/* Frees memory from gpu_hold() and returns its size. */
 size_t gpu_drop(void *object);
 /* Frees all memory of the driver: nothing is destroyed on a device that is stuck, so its objects
  * live until the next gpu_driver(). */

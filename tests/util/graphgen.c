@@ -206,7 +206,7 @@ static void mix(maker *m)
     keep(m, takt_binary(m->g, draw_mixer(m, type.dtype), pair[first], pair[1 - first]));
 }
 
-/* `op` must be in the graph, if it has samples; leaves come by themselves. */
+/* `op` must be in the graph, if it has samples; leaves are added automatically. */
 static takt_status make_call(maker *m, const takt_op *op)
 {
     takt_gen_call c;

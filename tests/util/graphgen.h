@@ -17,7 +17,7 @@ typedef struct takt_gen_options {
     takt_dtype_set avoid; /* element types that must not occur */
     bool only_elementwise;
     const takt_op *op; /* the first call; NULL: number seed % takt_op_count */
-    bool has_dtype;    /* all calls have an input of `dtype`, or are left out */
+    bool has_dtype;    /* all calls have an input of `dtype`, or are skipped */
     takt_dtype dtype;
 } takt_gen_options;
 

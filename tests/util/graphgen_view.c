@@ -1,4 +1,5 @@
-/* graphgen_view.c - random views of values: what fusion, aliasing and folding of moves trip over.
+/* graphgen_view.c - random views of values, which are hard for fusion, aliasing and folding of
+ * moves.
  */
 #include "util/graphgen_view.h"
 
@@ -82,7 +83,7 @@ static takt_id split(takt_graph *g, takt_random *r, takt_id id)
     return node == TAKT_NONE ? node : takt_graph_get(g, node, cut * 2 < size);
 }
 
-/* With itself, or the end before the beginning. */
+/* Concatenated with itself, or the end before the beginning. */
 static takt_id concat(takt_graph *g, takt_random *r, takt_id id)
 {
     const takt_type t = *takt_type_of(g, id);
@@ -160,7 +161,7 @@ static takt_id narrow(takt_graph *g, takt_random *r, takt_id id, uint32_t axes)
     return takt_reshape(g, id, now.dim + drop, (size_t)(now.rank - drop));
 }
 
-/* Axis `axis` turned round by some places, or reversed. */
+/* Rotates or reverses axis `axis`. */
 static takt_id rotate(takt_graph *g, takt_random *r, takt_id id, int64_t axis)
 {
     const int64_t size = takt_type_of(g, id)->dim[axis];

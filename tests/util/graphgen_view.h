@@ -1,4 +1,5 @@
-/* graphgen_view.h - random views of values: what fusion, aliasing and folding of moves trip over.
+/* graphgen_view.h - random views of values, which are hard for fusion, aliasing and folding of
+ * moves.
  */
 #ifndef TAKT_TESTS_UTIL_GRAPHGEN_VIEW_H
 #define TAKT_TESTS_UTIL_GRAPHGEN_VIEW_H

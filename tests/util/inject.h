@@ -51,7 +51,7 @@ typedef struct takt_inject {
     uint64_t fail_at;
     bool (*fails)(void *user); /* says whether a request for memory fails as well; may be NULL */
     void *fails_user;
-    int error; /* what file operations fail with; default EIO */
+    int error; /* errno of failing file operations; default EIO */
     /* What happened. */
     uint64_t operations, hits;
     uint64_t gets, puts, live_bytes, peak_bytes;
@@ -76,7 +76,7 @@ void takt_inject_plan(takt_inject *inject, takt_inject_mode mode, unsigned kinds
 /* Looks at the red zones of all live blocks; returns `faults`. */
 int takt_inject_check(takt_inject *inject);
 
-/* Makes its own context, gives back all it took, and returns how it went. */
+/* Makes its own context, frees everything, and returns its status. */
 typedef takt_status takt_scenario(takt_inject *inject, void *user);
 
 typedef struct takt_sweep_report {

@@ -20,7 +20,7 @@ typedef struct takt_late_control {
     /* To be set before use. */
     uint64_t fail_at;  /* that call of a hook fails, counted from 1; 0: none */
     bool is_for_ever;  /* and all calls after it */
-    unsigned refuses;  /* every node of this number is refused; 0: none but those with subgraphs */
+    unsigned refuses;  /* every node with this number is refused; 0: only those with subgraphs */
     unsigned delay_us; /* of the thread, before it begins a segment */
     const takt_machine *machine; /* NULL: copies cost nothing */
     uint64_t total;              /* bytes that the device has; 0: a gigabyte */

@@ -1,4 +1,4 @@
-/* late_memory.h - what late.c and its memory share. */
+/* late_memory.h - shared by late.c and its memory. */
 #ifndef TAKT_TESTS_UTIL_LATE_MEMORY_H
 #define TAKT_TESTS_UTIL_LATE_MEMORY_H
 

@@ -1,6 +1,6 @@
 /* memfs.h - files that live in memory: for fuzz targets and for tests that must not touch a disk.
  *
- * Each file's bytes are a block of exactly their size, so that a sanitizer sees a read past its
+ * Each file's bytes are a block of exactly their size, so that a sanitizer detects a read past its
  * end.
  */
 #ifndef TAKT_TESTS_UTIL_MEMFS_H

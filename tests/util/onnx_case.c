@@ -312,7 +312,7 @@ static bool run_again(run *r, takt_model **m)
     r->is_again = true;
     bool good = run_model(r, *m);
     r->tolerance = tolerance;
-    if (!good) { /* a node that was written as what it is made of is rounded more often */
+    if (!good) { /* a node that was written as its lowering is rounded more often */
         r->report->result = CASE_PASS;
         r->report->is_near = true;
         r->tolerance.rtol = 1e-6;

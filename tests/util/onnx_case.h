@@ -22,7 +22,7 @@ typedef struct case_values {
 
 typedef struct case_tolerance {
     double rtol, atol;
-    int first_set;       /* data sets before it are left out */
+    int first_set;       /* data sets before it are skipped */
     const char *rewrite; /* a file: the model is written to it as ONNX, read back, and must give the
                           * same bits; or NULL */
     bool only_shapes;    /* the values are random: element types and shapes are compared */

@@ -15,7 +15,7 @@ typedef struct rnn_text_form {
     int order[4]; /* the part of x for each gate */
     bool bias, transposed, clip, live, peephole, couples, clips_cell;
     bool slices_first, param, batch_first, reverse, swaps;
-    bool keeps; /* gives what steps begin with and the values of gates, too */
+    bool keeps; /* also returns initial values of steps and the values of gates */
 } rnn_text_form;
 
 typedef struct rnn_text {

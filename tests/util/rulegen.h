@@ -49,7 +49,7 @@ typedef struct program {
 
 /* Predicates and formulas; facts and memory for tuples are the caller's to bring. */
 void rulegen_make(program *p, uint64_t seed);
-/* p->text, from the facts that are in place. */
+/* p->text, from the facts collected so far. */
 void rulegen_write(program *p);
 int rulegen_below(program *p, int limit);
 

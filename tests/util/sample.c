@@ -216,7 +216,7 @@ static takt_status weighted_sum(const task *t, double *sum)
     return TAKT_OK;
 }
 
-/* The slope along one element of one input, against what the gradient says. */
+/* The numerical slope along one element of one input, against the gradient. */
 static takt_status check_element(const task *t, double *x, double got, double *distance)
 {
     const double old = *x, step = 1e-5 * (1 + fabs(old));

@@ -1,4 +1,4 @@
-/* sheet.c - what a printer writes, kept as text. */
+/* sheet.c - collects a printer's output as text. */
 #include "util/sheet.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* sheet.h - what a printer writes, kept as text. */
+/* sheet.h - collects a printer's output as text. */
 #ifndef TAKT_TESTS_SHEET_H
 #define TAKT_TESTS_SHEET_H
 

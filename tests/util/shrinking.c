@@ -1,4 +1,4 @@
-/* shrinking.c - what tests of smaller models share. */
+/* shrinking.c - shared by tests of smaller models. */
 #include "util/shrinking.h"
 
 #include <stdio.h>

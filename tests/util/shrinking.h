@@ -10,7 +10,7 @@ enum { SHRINK_SAMPLES = 48, SHRINK_CLASSES = 4, SHRINK_REPORT = 8192 };
 /* A sink that appends to a text of SHRINK_REPORT bytes. */
 int shrink_keep_text(void *user, const char *bytes, size_t length);
 
-/* SHRINK_SAMPLES rows of `width` numbers and a label, through a file called after `name`. `what` 0:
+/* SHRINK_SAMPLES rows of `width` numbers and a label, through a file named after `name`. `what` 0:
  * noise, 1: constant, 2: one is infinite in f32, 3: noise, of which eight rows are used. NULL: the
  * failure was reported. */
 takt_data *shrink_data(takt_ctx *ctx, const char *name, size_t width, int what);

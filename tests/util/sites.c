@@ -74,7 +74,7 @@ unsigned takt_site_failures(const takt_site *site)
     return site->failed;
 }
 
-/* Where the linker puts them; weak, since most programs have none. */
+/* Section bounds set by the linker; weak, since most programs have none. */
 extern takt_site *const __start_takt_sites[] __attribute__((weak));
 extern takt_site *const __stop_takt_sites[] __attribute__((weak));
 

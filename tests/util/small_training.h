@@ -1,4 +1,4 @@
-/* small_training.h - a small model that is trained on made-up samples: for tests of checkpoints. */
+/* small_training.h - a small model trained on synthetic samples, for tests of checkpoints. */
 #ifndef TAKT_TESTS_UTIL_SMALL_TRAINING_H
 #define TAKT_TESTS_UTIL_SMALL_TRAINING_H
 

@@ -282,7 +282,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(writer.generate("a b", max_tokens=0, ignore_eos=True).text, whole.text)
 
     def test_ctrl_c_ends_a_prompt(self):
-        """Which is read before Python is called for the first time."""
+        """It is read before the first call of Python."""
         writer = takt.Generator(os.path.join(ROOT, "tests", "corpus", "gguf", "tiny.gguf"),
                                 context=8192, batch=16)
         writer.generate("a b c " * 1000, max_tokens=1)

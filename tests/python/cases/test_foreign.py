@@ -25,7 +25,7 @@ except ImportError:
 
 TOOL = os.environ.get("TAKT_TOOL", "")
 ALL = os.environ.get("TAKT_SAMPLES") == "all"  # tests/python/oracles_slow.py sets it
-# Ops that another framework is not asked about, and why.
+# Ops that are not compared with another framework, and why.
 LEFT = {
     "their meaning is Takt's own stream of random numbers":
         "bernoulli dropout multinomial rand random_normal random_uniform",

@@ -19,11 +19,11 @@ STATE = ("model s(x: f32[2]) -> (y: f32[2]) {\n  state sum: f32[2] = 0\n"
          "  next sum = sum + x\n  return y = sum + x\n}")
 MODEL = takt.loads(TEXT)
 SPIRALS = os.path.join(os.environ["TAKT_ROOT"], "examples", "spirals.csv")
-# What would mean that the mistake is ours.
+# Messages that would mean that the mistake is ours.
 OURS = (SystemError, AssertionError, UnboundLocalError, takt.InternalError)
 # Their work is to measure for seconds, to wait, or to end the program.
 LEFT = {"main", "benchmark.run", "benchmark.compare", "run_benchmark", "find_batch_size"}
-REUSED = 256  # lists of arguments that draw from the same things: making those takes longest
+REUSED = 256  # lists of arguments that draw from the same objects: making those takes longest
 KEYWORDS = ["x", "y", "out", "axis", "dtype", "shape", "copy", "n", "threads", "sizes", "path",
             "name", "max_version", "dl_device", "stream", "level", "backend", "batch_size", "loss"]
 
@@ -99,7 +99,7 @@ def make_trainer():
     return takt.Trainer(dense, loss="cross_entropy")
 
 
-# How objects are made whose methods are public, by name.
+# How objects with public methods are made, by name.
 OBJECTS = {
     "session": lambda: takt.compile(MODEL), "stateful": lambda: takt.compile(takt.loads(STATE)),
     "model": lambda: takt.loads(TEXT), "raw": lambda: takt.loads(TEXT)._raw, "plan": MODEL.plan,
@@ -153,7 +153,7 @@ def arguments(rng, drawn):
 
 
 def fuzz(rng, name, target, count=COUNT, limit=LIMIT):
-    """How many lists were tried; findings as texts."""
+    """Number of lists tried; findings as texts."""
     found, end = [], time.monotonic() + limit
     for i in range(count):
         if i > 3 and time.monotonic() > end:

@@ -34,7 +34,7 @@ def cells(name):
 
 
 def run(source, names):
-    """What Jupyter does: the value of a last expression is shown."""
+    """As in Jupyter: the value of a last expression is shown."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)

@@ -143,7 +143,7 @@ class NumPy(unittest.TestCase):
             self.assertEqual((s(x[1:]).tolist(), s(x).tolist()), (values[1:], values))
             self.assertEqual(takt.InferenceSession(model).run(None, {"x": x})[0].tolist(), values)
             with self.assertRaisesRegex(ValueError, "x: elements of .* share bytes here"):
-                s.bind(x=x)  # a copy would not see what is written to x
+                s.bind(x=x)  # a copy would not see later writes to x
             s.bind(x=mine)
         with self.assertRaisesRegex(ValueError, "y: elements of i4 share bytes here"):
             takt.compile(takt.loads("model m(x: f32[2]) -> (y: i4[2]) { return y = cast(x, "

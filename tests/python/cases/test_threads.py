@@ -1,4 +1,4 @@
-"""test_threads.py - many threads on shared and own objects; what CI runs under ThreadSanitizer."""
+"""test_threads.py - many threads on shared and own objects; CI runs it under ThreadSanitizer."""
 import asyncio
 import hashlib
 import json

@@ -146,7 +146,7 @@ class Training(unittest.TestCase):
                 with self.assertRaisesRegex(takt.ArgumentError, f"8 samples, but {count} of"):
                     trainer.step({"x": x, "labels": takt.array([0] * count)})
             self.assertEqual(trainer.step({"x": x, "labels": labels}).step, 1)
-        # What follows an array without samples is not a reason for a loss that is not finite.
+        # Operations after an array without samples are not the cause of a loss that is not finite.
         model = takt.loads("model m(x: f32[n, 2], w: f32[2]) { param a: f32[2] = 1\n"
                            "return loss = reduce_mean(log(x * a * w - 10.0)) }")
         many = memoryview(array.array("f", [1, 1] + 100 * [float("nan")]))
