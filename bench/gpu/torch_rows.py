@@ -94,7 +94,7 @@ KEPT = {}  # runs of models, for torch.compile
 
 
 def row(name, runs, keeps=False):
-    """`runs`: the same in several layouts; the best of them counts."""
+    """`runs`: the same operation in several layouts; the best one counts."""
     times = {}
     if keeps:
         KEPT[name] = runs

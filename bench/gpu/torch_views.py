@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""torch_views.py - tensors of PyTorch on this GPU, bound where they lie, against copies.
-
-Every row: bits of the session on the cpu, and medians of a run as a caller sees it. Skipped (exit
-77) where there is no torch or no device. PYTHONPATH=build/release/python names the package.
+"""torch_views.py - PyTorch tensors on this GPU, bound in place, against copies. Every row: same
+bits as on the cpu, and median times of a run as seen by a caller. Skipped (exit 77) without torch
+or a device. PYTHONPATH=build/release/python names the package.
 """
 import statistics
 import sys

@@ -2,7 +2,7 @@
  *
  *     bench/overhead/run [--strict]
  *
- * A plan of 100 small steps, a plan of one, and the bare kernel in a loop take turns; the cost of a
+ * A plan of 100 small steps, a plan of one, and the bare kernel in a loop alternate; the cost of a
  * step is (100 steps - 1 step) / 99 - kernel. With --strict a figure beyond its limit fails.
  */
 #define _POSIX_C_SOURCE 200809L

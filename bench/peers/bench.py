@@ -18,8 +18,8 @@ SLOW = 3  # a peer slower than the best one by this factor is dropped after the 
 
 
 class Mode:
-    """How many blocks, and how long an engine's round is; before each it runs itself warm. A row of
-    long runs has enough with the least number of blocks."""
+    """The number of blocks, and the length of an engine's round, after a warm-up. A row of long
+    runs needs only the minimum number of blocks."""
 
     def __init__(self, quick):
         self.blocks, self.least, self.trial = (5, 4, 1) if quick else (12, 8, 2)
@@ -129,7 +129,7 @@ class Bench:
         return self.gate.take_round(name, run) if process.threads == 1 else (run(None)[0], None)
 
     def block(self, taken, left):
-        """There and back through the engines, so that drifts fall on all alike."""
+        """Runs the engines in ABBA order, so that drift affects all equally."""
         order, block = list(left), Block(left)
         taken.blocks.append(block)
         self.gate.begin_block(2 * len(order))

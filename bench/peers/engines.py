@@ -33,7 +33,7 @@ def _stripped(path):
 
 
 class Engine:
-    """`runner` and `library` are what host.py is started with, `size` the bytes of its code."""
+    """`runner` and `library`: arguments of host.py; `size`: bytes of its code."""
 
     def __init__(self, name, runner, library, note, code):
         self.name, self.runner, self.library, self.note = name, runner, library, note
@@ -57,9 +57,9 @@ def has(module):
 
 
 def install(say, packages=None):
-    """The packages that are missing, each alone: one that cannot be had keeps none away. Where
-    this Python has numpy and onnxruntime already, its packages are what is measured. `packages`:
-    these instead of the peers'."""
+    """Installs the missing packages one by one, so that one that fails does not affect the others.
+    If this Python already has numpy and onnxruntime, its packages are measured. `packages`: these
+    instead of the peers'."""
     if not os.path.exists(VENV) and has("numpy") and has("onnxruntime"):
         return
     if not os.path.exists(VENV):

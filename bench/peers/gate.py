@@ -13,7 +13,7 @@ import time
 # The last is the part of a round in which the engine's process had the processor: other processes
 # of this system had the rest.
 FULL = (0.8, 0.85, 0.9)
-LEAST = 4  # blocks of every engine, below which none is left out
+LEAST = 4  # minimum number of blocks of every engine before one is dropped
 TRIES = 3  # of a round at most
 PATIENCE, SHARE = 0.2, 0.5  # seconds of a row to wait and repeat; part of the time that counted
 REST = 0.005  # seconds between two checks for a free one
@@ -32,7 +32,7 @@ class Gate:
         self.repeated = {}
 
     def level(self, rates):
-        """From 1 on a probe is one of a processor at its full rate."""
+        """From 1 on, a probe is of a processor at its full rate."""
         return min(r / (b * part) for r, b, part in zip(rates, self.best, FULL))
 
     def _probe(self, cpu):
@@ -53,7 +53,7 @@ class Gate:
         self.allowed = max(0, 2 * self.patience / rounds)
 
     def _move(self):
-        """To the processor that is fastest just now."""
+        """Moves to the processor that is fastest now."""
         found = {cpu: self._probe(cpu) for cpu in self.machine.cpus()}
         ranked = sorted(found, key=lambda cpu: self.level(found[cpu]), reverse=True)[:NEAREST]
         for cpu in ranked:

@@ -35,7 +35,7 @@ class Graph:
         return self._know(name, self.inputs[name])
 
     def weight(self, *shape, dtype="float32", scale=None):
-        """By default so small that sums keep the size of their terms."""
+        """By default so small that sums keep the magnitude of their terms."""
         fan = int(np.prod(shape[1:])) if len(shape) == 4 else shape[0]
         return self.constant(self._values(shape, dtype, scale or fan ** -0.5))
 
@@ -177,7 +177,7 @@ class Graph:
         n, c = self.shapes[x][:2]
         return self.reshape(self.node("GlobalAveragePool", [x], (n, c, 1, 1)), n, c)
 
-    # ---- what it costs at least ----
+    # ---- its minimum cost ----
 
     def traffic(self):
         """Bytes of inputs, weights and output: each must be moved once."""

@@ -1,7 +1,7 @@
-"""host.py RUNNER LIBRARY - a process that holds one engine and does what the driver says.
+"""host.py RUNNER LIBRARY - a process that holds one engine and obeys the driver.
 
-One line of JSON in, one out. RUNNER is a shared object as runner.h describes it, or a Python file
-with a class Runner of the same methods; nothing is timed here but the start.
+One line of JSON in, one out. RUNNER is a shared object as in runner.h, or a Python file with a
+class Runner of the same methods; only the start is timed here.
 """
 import ctypes
 import importlib.util
@@ -83,7 +83,7 @@ def answer(runner, ask):
 
 
 def main():
-    """What engines print must not mix with the answers: they get standard error."""
+    """Output of engines must not mix with the answers: it goes to standard error."""
     reply = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     before, start = memory("VmRSS"), time.monotonic_ns()

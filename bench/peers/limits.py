@@ -12,7 +12,7 @@ MAPS = ("add_1m", "relu_1m", "sum_1m", "add_f64_1m", "relu_f64_1m", "sum_f64_1m"
 
 
 def overhead():
-    """What bench/overhead/run says: ns of a step without its kernel, of waking a worker."""
+    """Output of bench/overhead/run: ns of a step without its kernel, of waking a worker."""
     script = os.path.join(engines.ROOT, "bench", "overhead", "run")
     try:
         done = subprocess.run([script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -38,7 +38,7 @@ def _is_gemm(row, least, most):
 
 
 def _entry(what, wanted, unit, values, is_least):
-    """`values`: {name: number}; the worst of them decides. Without a wanted one: only shown."""
+    """`values`: {name: number}; the worst of them decides. Without a target they are only shown."""
     if not values:
         return []
     worst = (min if is_least else max)(values, key=values.get)
@@ -54,7 +54,8 @@ def _named(rows, value):
 
 
 def _moving(row):
-    """What any engine needs for the bytes, and for calling as many threads, over Takt's time."""
+    """The minimum time of any engine for the bytes, and for waking as many threads, over Takt's
+    time."""
     return (row.get("moving", 0) + row.get("call", 0)) / row["takt"]
 
 

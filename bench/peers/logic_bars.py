@@ -1,4 +1,4 @@
-"""logic_bars.py - what the rows of rules are held to, and which of it a run reached."""
+"""logic_bars.py - the targets of the rows of rules, and which of them a run reached."""
 
 # Per row: most seconds of Takt, least ratio to each peer; None: no bar.
 BARS = {"closure": (0.02, 15), "dag": (0.45, 3), "generation": (None, 2), "triangles": (None, 2),

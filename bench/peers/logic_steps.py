@@ -1,5 +1,5 @@
-"""logic_steps.py - training steps of rules: (Takt's model, its data, what makes that data, the
-steps of peers)."""
+"""logic_steps.py - training steps of rules: (Takt's model, its data, the function that makes it,
+the steps of peers)."""
 import os
 
 

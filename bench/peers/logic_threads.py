@@ -43,7 +43,7 @@ def run(tool, path, threads, repeats):
 
 
 def gain(tool, path, seconds, rounds):
-    """(median gain, least, most, seconds with 1 thread, with 2): of ABBA blocks."""
+    """(median gain, least, most, seconds with 1 thread, with 2), from ABBA blocks."""
     repeats = max(3, min(99, int(1 / max(seconds, 1e-3))))
     blocks = [[run(tool, path, n, repeats) for n in (1, 2, 2, 1)] for _ in range(max(rounds, 2))]
     gains = sorted((a + d) / (b + c) for a, b, c, d in blocks)

@@ -9,11 +9,12 @@ LEVELS = ["L1", "L2", "L3", "DRAM"]
 # the ceilings that the products of a row are compared with
 PEAKS = ["f32", "f64", "i8", "f16", "bf16"]
 RAISE_S = 10  # seconds between two measurements of the peaks
-MIXES = (0, 1 / 2, 1 / 3)  # what part of the bytes is written: reading, copying, adding two arrays
+# fraction of the bytes that is written: reading, copying, adding two arrays
+MIXES = (0, 1 / 2, 1 / 3)
 
 
 class Statistics:
-    """What samples say, by the library that statistics.c becomes."""
+    """Statistics of samples, by the library built from statistics.c."""
 
     def __init__(self, library):
         self.lib = ctypes.CDLL(library)

@@ -131,8 +131,8 @@ def beside_one(bench, row, of_row):
 
 
 def more_passes(bench, all_taken):
-    """Rows in doubt again while there is time, those least often measured and least certain first,
-    whichever engine leads."""
+    """Repeats uncertain rows while there is time: those measured least often and least certain
+    first, whichever engine leads."""
     while time.monotonic() < bench.deadline:
         found = [(t.passes, bench.judged(t) and t.certainty(), n) for n, t in enumerate(all_taken)]
         doubtful = [f for f in found if f[0] < PASSES and f[1] is not None]

@@ -37,7 +37,7 @@ class Process:
             raise
 
     def ask(self, **what):
-        """Wakes the process, waits for its answer, and puts it to sleep again."""
+        """Wakes the process, waits for its answer, and suspends it again."""
         if what["do"] == "load":
             self.cpu, self.folder = None, what["folder"]  # it may start threads
         self._wake()

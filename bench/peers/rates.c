@@ -1,4 +1,4 @@
-/* rates.c - what this machine can do at most, and how fast the calling thread is just now. */
+/* rates.c - the maximum rates of this machine, and the current speed of the calling thread. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ PEERS_API int peers_level(double bytes_per_thread)
 
 /* ---- more of the ceilings, at a better time ---- */
 
-/* What probes run on: the calling thread, or all; no threads if there is no memory. */
+/* The threads that probes run on: the calling one, or all; none if out of memory. */
 static takt_probe *load(int all_threads)
 {
     enum { BYTES = 256 << 20 };
@@ -108,7 +108,7 @@ PEERS_API double peers_bandwidth(double bytes, int kind, int all_threads)
                        : takt_probe_add(p, (size_t)bytes);
 }
 
-/* ---- what it takes to call all threads, in any engine ---- */
+/* ---- cost of waking all threads, in any engine ---- */
 
 enum { CALLS = 100, CALL_BLOCKS = 50, LAST_CALL = -1 };
 static const double call_seconds = 0.05; /* where threads wait for one processor calls are long */
@@ -170,8 +170,8 @@ PEERS_API double peers_call_us(void)
 
 /* ---- how fast the calling thread is where it is now ---- */
 
-/* 10^9 f32 operations a second, the best of some slices of about 20 us: the first of them finds
- * wide units asleep, and an interrupt slows only one slice. */
+/* 10^9 f32 operations a second, the best of some slices of about 20 us: in the first one wide units
+ * may still be powered down, and an interrupt slows only one slice. */
 static double pace(takt_ctx *ctx)
 {
     enum { ROUNDS = 5461, SLICES = 5 };

@@ -58,7 +58,8 @@ def _name(row):
 
 
 def verdict(row):
-    """Who is faster; and that the processor never was at its full rate for long enough."""
+    """Which engine is faster; and a note if the processor was never at its full rate for long
+    enough."""
     words = row.get("verdict"), "unsteady" if row.get("unsteady") else None
     return ", ".join(w for w in words if w)
 
@@ -152,7 +153,8 @@ def repeats(result):
 
 
 def steadiness(result, names):
-    """How far the slowest of a hundred runs is from the usual one, where that is felt most."""
+    """Distance of the slowest of a hundred runs from the usual one, for the rows where it matters
+    most."""
     rows = [r for r in result["rows"] if r["workload"] == tails.ROW]
     if not rows:
         return []

@@ -165,7 +165,7 @@ class Writer:
     matmul = linear
 
     def padded(self, n):
-        """The source, with zeros around it if they are not what "same" means."""
+        """The source, padded with zeros if its padding differs from "same"."""
         pad, stride = int(n.number("pads")), int(n.number("strides"))
         source = self.value(n.inputs[0])
         if pad == 0 or stride == 1:
@@ -216,7 +216,7 @@ class Writer:
                 schema.BatchMatMulOptionsT())
 
     def layernormalization(self, n):
-        """There is no such operation: by its definition."""
+        """There is no such operation: built from its definition."""
         x, shape = self.value(n.inputs[0]), n.shape
         narrow, axis = [*shape[:-1], 1], np.array([len(shape) - 1], np.int32)
         keep = schema.ReducerOptionsT()

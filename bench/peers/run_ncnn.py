@@ -40,7 +40,8 @@ class Writer:
         self.bin += (b"\0" * 4 if tagged else b"") + np.ascontiguousarray(array).tobytes()
 
     def activation(self, node):
-        """What follows a layer and can be part of it: its parameters, and the last output."""
+        """Operations after a layer that can be fused into it: its parameters, and the last output.
+        """
         users = self.flat.users(node.output)
         if len(users) != 1 or users[0].op not in ("Relu", "Clip"):
             return "", node.output

@@ -2,7 +2,7 @@
 
 A runner of host.py, as run_session.py is one for ONNX Runtime; inputs are the same. ncnn's matrices
 have no axis for the batch, so files of a batch above one are refused. Arithmetic and storage are
-f32: what the others compute in.
+f32, as for the others.
 """
 import os
 import re

@@ -1,7 +1,7 @@
 /* run_onnxruntime.c - ONNX Runtime, through the function table of its C interface.
  *
- * The package has no header, and needs none: the table only ever grows, so a place in it is for
- * good. The Python extension holds the whole engine; it is loaded here, from a process in which
+ * The package has no header, and needs none: the table only grows, so a position in it never
+ * changes. The Python extension holds the whole engine; it is loaded here, from a process in which
  * Python's symbols exist.
  */
 #include <dlfcn.h>

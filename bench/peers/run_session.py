@@ -70,7 +70,7 @@ class Runner:
         return str(self.module.__version__)
 
     def load(self, path, threads):
-        """How long the session took to be made: reading the file and planning."""
+        """Time to make the session: reading the file and planning."""
         self.session = self.binding = None
         start = time.monotonic_ns()
         self.session = self.module.InferenceSession(path, options(self.module, threads),

@@ -12,12 +12,12 @@ import statistics
 import time
 
 LIMIT = 1.02  # of the time of one thread: slowdown that is accepted where more threads cannot help
-ROUNDS, AGAIN = 2, 2  # of processes of their own; more, where those leave it open
+ROUNDS, AGAIN = 2, 2  # of separate processes; more if those are inconclusive
 STRIDE = 37  # from processor to processor, past the neighbours, which may share a core
 
 
 def counts(threads, processors):
-    """How many threads are held against one: as many as the rows have, and two."""
+    """Thread counts that are compared with one: that of the rows, and two."""
     more = {count for count in threads if count > 1}
     return sorted(more | {2}) if more and processors > 1 else sorted(more)
 

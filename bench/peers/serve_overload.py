@@ -22,7 +22,7 @@ MALFORMED = ['{"prompt": ', '{"prompt": 5}', '{"prompt": "a", "max_tokens": -3}'
 
 
 def post(port, body, wait=60):
-    """Status, body, seconds, whether it says when to come again."""
+    """Status, body, seconds, whether it has a Retry-After header."""
     begin = time.perf_counter()
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=wait)
     link.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
@@ -132,7 +132,8 @@ def bad_clients(args, server):
 
 
 def drained(args, command):
-    """S3. SIGTERM while eight clients ask: accepted requests are answered, and it exits with 0."""
+    """S3. SIGTERM while eight clients send requests: accepted ones are answered, and it exits with
+    0."""
     rounds, bad = 2 if args.quick else 12, 0
     for number in range(rounds):
         with args.served(command) as server:

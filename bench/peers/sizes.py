@@ -51,7 +51,7 @@ def takt(*words):
 
 
 def differ(folder, path, sizes):
-    """How far the answers of both engines are apart at one size, relative to the largest."""
+    """Difference of both engines' answers at one size, relative to the largest value."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     feed = {port.name: against.value(port, sizes) for port in session.get_inputs()}
     words = []

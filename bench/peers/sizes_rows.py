@@ -15,7 +15,7 @@ from dataclasses import dataclass
 @dataclass
 class Row:
     name: str
-    ranges: str       # of the plan; the one with two ends is what changes
+    ranges: str       # of the plan; the size with two ends is the one that changes
     by: str           # its name
     grows: bool       # by one each time, else a random size
     source: object    # text of a model, or the path of an ONNX file
@@ -31,7 +31,7 @@ def encoder(layers, width, heads):
 
 
 def decoder(layers, width, heads):
-    """One token, keys and values of those before as inputs, with the new rows as results."""
+    """One token, with keys and values of earlier ones as inputs and the new rows as results."""
     size = width // heads
     shape = f"shape=[batch, 1, {heads}, {size}]"
     inputs = "".join(f", k{i}: f32[batch, {heads}, past, {size}], v{i}: f32[batch, {heads}, past, "

@@ -1,4 +1,4 @@
-/* statistics.c - what the driver says about samples, by the same code as `takt benchmark`. */
+/* statistics.c - statistics of samples for the driver, by the same code as `takt benchmark`. */
 #include <string.h>
 
 #include "context.h"

@@ -1,4 +1,4 @@
-"""stored.py - trained models that lie in files: rows of the table where their folder is there.
+"""stored.py - trained models from files: rows of the table if their folder exists.
 
 The folder is `../shared/data/onnx` next to the project, or what TAKT_DATA says; each model has its
 `model.onnx` and inputs in `test_data_set_0`. Nothing of it is copied.

@@ -101,7 +101,7 @@ class Table:
         self.tally = {}
 
     def loaded(self, files, threads):
-        """Processes by engine; a peer that cannot run the file is left out and named."""
+        """Processes by engine; a peer that cannot run the file is skipped and named."""
         found, told, problems = {}, {}, []
         for engine in self.engines:
             if engine.name not in files:

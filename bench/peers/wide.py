@@ -59,8 +59,9 @@ def options():
 
 
 def provide(arguments):
-    """On the first interpreter that has numpy and onnxruntime: this one, or a virtual one. For
-    exports what is missing is installed, into build/peers/venv, where registries are reached."""
+    """On the first interpreter that has numpy and onnxruntime: this one, or a virtual environment.
+    For exports missing packages are installed into build/peers/venv, if registries can be reached.
+    """
     if not (engines.has("numpy") and engines.has("onnxruntime")) and \
             os.environ.get("PEERS_TRIED") is None:
         os.environ["PEERS_TRIED"] = "1"
@@ -164,7 +165,7 @@ def write_hollow(rows, folder):
 
 
 def commit():
-    """The commit, and whether what is measured differs from it; tables are written meanwhile."""
+    """The commit, and whether the measured code differs from it; tables are written meanwhile."""
     git = ["git", "-C", engines.ROOT]
     named = subprocess.run([*git, "describe", "--always"], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True, check=False)
@@ -193,7 +194,7 @@ def stored(base):
 
 
 def renewed(before, result):
-    """The new rows, and those of the table before that no new one replaces, in its order."""
+    """The new rows, and old rows that no new one replaces, in the old order."""
     new = {(r["row"], r["threads"]): r for r in result["rows"]}
     for row in before.get("rows", []):
         row.setdefault("commit", before.get("commit"))

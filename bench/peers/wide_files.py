@@ -1,7 +1,7 @@
 """wide_files.py - trained models that packages of PyPI come with, as rows of ROWS=wide.
 
-Packages that are installed in this interpreter's environment are looked through for ONNX files;
-those that are not are counted. Licences are as each package declares; no file is copied.
+Installed packages of this interpreter are searched for ONNX files; missing ones are counted.
+Licences are as each package declares; no file is copied.
 """
 import importlib.metadata
 import os

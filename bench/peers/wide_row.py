@@ -15,7 +15,7 @@ from wide_table import kind_of
 
 RUNNER = os.path.join(engines.HERE, "run_session.py")
 FOLDER = os.path.join(engines.OUT, "wide")
-# What rows within NEAR are measured against, too, where all modules are installed.
+# Peers that rows within NEAR are also measured against, if all modules are installed.
 OTHERS = {"openvino": ("run_openvino_session.py", ("openvino",)),
           "ncnn": ("run_ncnn_session.py", ("ncnn", "pnnx")),
           "torch.compile": ("run_compiled.py", ("torch",))}
@@ -26,9 +26,9 @@ LEVELS = 2e-2
 
 
 class Mode:
-    """A row has blocks (there and back) until it has enough of them and its time is over.
-    `each`: seconds that the limit leaves for a row; with few of them rounds are shorter. Six blocks
-    are the fewest whose interval can hold at 95 %."""
+    """A row gets ABBA blocks until it has enough of them and its time is over. `each`: seconds that
+    the limit leaves for a row; with little time rounds are shorter. Six blocks are the fewest whose
+    interval can hold at 95 %."""
 
     def __init__(self, quick, each=math.inf):
         is_short = each < 10

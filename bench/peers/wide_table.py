@@ -1,4 +1,4 @@
-"""wide_table.py - what the rows of ROWS=wide amount to, and their table."""
+"""wide_table.py - summary and table of the rows of ROWS=wide."""
 import math
 import platform
 import re

@@ -1,4 +1,4 @@
-"""workloads.py - what is measured: every row of the table, defined once for all engines."""
+"""workloads.py - the workloads: every row of the table, defined once for all engines."""
 from graph import Graph
 from late import np
 from stored import Stored, folders
@@ -12,9 +12,10 @@ MEGA = 1 << 20
 
 
 class Workload:
-    """`group` is what ROWS selects; `kind` the peak that its products are held against. `numerics`:
-    exact; fast, each engine's quickest way to multiply with 16-bit factors; f16, weights in f16 and
-    arithmetic in f16; f16-exact, weights of Takt in f16, arithmetic in f32, against theirs."""
+    """`group` is selected by ROWS; `kind` is the peak that its products are compared with.
+    `numerics`: exact; fast, each engine's quickest way to multiply with 16-bit factors; f16,
+    weights in f16 and arithmetic in f16; f16-exact, weights of Takt in f16, arithmetic in f32,
+    against theirs."""
 
     def __init__(self, name, group, build, numerics="exact", kind="f32"):
         self.name, self.group, self.build = name, group, build

@@ -47,7 +47,7 @@ def batch_norm(p, x):
 
 
 def conv(w, x, pad="VALID", stride=1, groups=1):
-    """Channels last: what XLA's CPU backend likes best."""
+    """Channels last, which is fastest in XLA's CPU backend."""
     return lax.conv_general_dilated(x, w, (stride, stride), pad, feature_group_count=groups,
                                     dimension_numbers=("NHWC", "HWIO", "NHWC"))
 

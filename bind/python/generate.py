@@ -1,8 +1,8 @@
-"""generate.py - writes takt/ops.py and takt/nn.py, with stubs, from what the engine says of itself.
+"""generate.py - writes takt/ops.py and takt/nn.py, with stubs, from the engine's own description.
 
     generate.py --tool build/release/takt --layers src/lang/layers --out build/release/python/takt
 
-Ops come from the records, as `takt ops` tells them, layers from the heads of their texts.
+Ops come from the records, as printed by `takt ops`, layers from the heads of their texts.
 """
 import argparse
 import json

@@ -1,8 +1,8 @@
 /* plain.c - a whole backend in a hundred lines: matrix products and sums by the obvious loops.
  *
  * It runs f32 matmul of two matrices, and add, mul and neg, alone or fused; everything else it
- * refuses with a reason, and cpu takes it. src/plan/backend.h explains each call; the suite in
- * tests/backend holds it to the interpreter.
+ * refuses with a reason, and cpu runs it. src/plan/backend.h explains each call; the suite in
+ * tests/backend compares it with the interpreter.
  */
 #include "op/ops.h"
 #include "plan/backend.h"

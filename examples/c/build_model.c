@@ -1,8 +1,8 @@
-/* build_model.c - builds a small model in a program, asks for its gradients, and learns with them.
+/* build_model.c - builds a small model in a program, requests its gradients, and trains with them.
  *
  * The model is loss = mean((relu(x w1 + b) w2 - t)^2). Its weights w1 and w2 are inputs, so that
- * they stay in memory of the program's own, which steps down the gradient of each. The program
- * fails if the loss does not become smaller.
+ * they stay in the program's own memory, which it updates by gradient descent. The program fails if
+ * the loss does not become smaller.
  */
 #include <stdio.h>
 

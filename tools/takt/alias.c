@@ -15,7 +15,7 @@ static const char *const pairs[][2] = {
     {"warmUp", "warmup"}, /* trtexec */
 };
 
-/* llama.cpp's and those of many tools, for all verbs. */
+/* Synonyms from llama.cpp and other tools, for all verbs. */
 static const char *const texts[][2] = {
     {"ctk", "cache-type-k"},
     {"ctv", "cache-type-v"},

@@ -16,7 +16,7 @@ typedef struct bench_job {
     takt_bench_case usual;
     uint64_t batches[TAKT_TOOL_LIST], threads[TAKT_TOOL_LIST];
     size_t batch_count, thread_count;
-    char precisions[8][16]; /* of a list; none: as the flag says */
+    char precisions[8][16]; /* of a list; none: as in the flag */
     size_t precision_count;
     size_t left_out;   /* cases that exceed --memory-limit */
     const char *event; /* to count; NULL: none */

@@ -13,9 +13,10 @@ typedef struct tool_stream {
     char base[TOOL_SIZES];       /* sizes of the others */
     int64_t *lengths, low, high; /* of the requests, in their order */
     size_t count, inputs;
-    int64_t *dims;          /* [high - low + 1][inputs][TAKT_MAX_RANK]: of the inputs at a length */
+    int64_t *dims;          /* [high - low + 1][inputs][TAKT_MAX_RANK]: shapes of the inputs at a
+                             * length */
     void **data;            /* per input: at its largest size */
-    double *total, *sizing; /* ns per request; of these, what sizing took */
+    double *total, *sizing; /* ns per request; of these, the time for resizing */
 } tool_stream;
 
 /* Prints the table, or JSON. */

@@ -31,7 +31,7 @@ static const shade shades[] = {
     {"differs", RED, true, false},
 };
 
-/* Where the number before a word begins: "29 % faster than", "2.1 times as fast as". */
+/* The beginning of the number before a word: "29 % faster than", "2.1 times as fast as". */
 static size_t number_before(const char *text, size_t at)
 {
     size_t from = at;

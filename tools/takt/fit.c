@@ -26,7 +26,7 @@ static const takt_desc *input_of(const takt_model *m, const takt_known_input *gi
     return given->name == NULL ? takt_model_input(m, place) : NULL;
 }
 
-/* Whether `name` is `size` in the dimensions before `axis` of input `place`. */
+/* Whether `name` is `size` in the dimensions before `axis` of input number `place`. */
 static bool agrees(const takt_model *m, const takt_known_input *given, size_t place, int axis)
 {
     const takt_desc *last = input_of(m, &given[place], place);
@@ -66,7 +66,7 @@ void tool_refit(takt_tool *t, const char *path, const takt_load_options *options
     const takt_status status = takt_model_load(t->ctx, path, options, &better);
     tool_notes_end(t, status == TAKT_OK);
     if (status != TAKT_OK)
-        return; /* callers that need the sizes report what does not fit */
+        return; /* callers that need the sizes report contradictions */
     takt_model_destroy(*model);
     *model = better;
 }
@@ -149,7 +149,7 @@ static bool is_contradicted(const takt_tool *t, const takt_model *m, const char 
     return false;
 }
 
-/* Callers that need the sizes report what does not fit. */
+/* Callers that need the sizes report contradictions. */
 static void refit_sizes(takt_tool *t, const char *path, const takt_load_options *options,
                         takt_model **model)
 {

@@ -1,4 +1,4 @@
-/* measure.h - what the verbs that measure share: sessions, ceilings, files, figures in flags. */
+/* measure.h - shared by the verbs that measure: sessions, ceilings, files, numbers in flags. */
 #ifndef TAKT_TOOL_MEASURE_H
 #define TAKT_TOOL_MEASURE_H
 

@@ -1,8 +1,8 @@
-/* media.c - an image or a recording, made into what the input of a model wants.
+/* media.c - converts an image or a recording to the input of a model.
  *
  * Images are decoded by the readers of data sets, resized, and laid out as the input's shape says:
- * channels first or last, or a row of pixels. What was done is said, because a model that was
- * trained on other numbers gives an answer all the same.
+ * channels first or last, or a row of pixels. The preprocessing is printed, because a model that
+ * was trained with different numbers answers anyway.
  */
 #include "media.h"
 

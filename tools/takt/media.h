@@ -41,7 +41,7 @@ int tool_load_media(const media_file *f, takt_tensor_view *view, char **said);
  * rate in Hz. */
 int tool_load_sound(const media_file *f, takt_tensor_view *sound, int64_t *rate);
 
-/* ---- what images and recordings share ---- */
+/* ---- shared by images and recordings ---- */
 
 bool media_is_sound(const char *path);
 /* Whether the model leaves the size of this dimension open. */

@@ -1,4 +1,4 @@
-/* model.c - what the verbs that work on a model share: loading it, sizes, plans. */
+/* model.c - shared by the verbs that work on a model: loading it, sizes, plans. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,7 +286,7 @@ takt_model *tool_open_known(takt_tool *t, const takt_known_input *inputs, size_t
     return finish_open(t, status, model, code);
 }
 
-/* To standard output; `user` notes that there was output. */
+/* To standard output; `user` records that there was output. */
 static int print_report(void *user, const char *text, size_t length)
 {
     *(bool *)user = true;

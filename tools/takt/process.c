@@ -1,4 +1,4 @@
-/* process.c - starts programs and reads what they print. */
+/* process.c - starts programs and reads their output. */
 #define _GNU_SOURCE
 #include "process.h"
 

@@ -27,7 +27,7 @@ bool tool_progress_wanted(const takt_tool *t);
 void tool_progress_wipe(const takt_tool *t);
 
 /* One line on standard error, in place of the last one. On a narrow screen pieces are left out,
- * those with the highest `spare` first; 0: never. A line that wraps could not be wiped away. */
+ * those with the highest `spare` first; 0: never. A line that wraps could not be erased. */
 typedef struct tool_progress_piece {
     const char *text;
     int spare;

@@ -1,4 +1,4 @@
-/* run.h - what a run consists of: the verb `run` and the files it reads and writes. */
+/* run.h - the parts of a run: the verb `run` and the files it reads and writes. */
 #ifndef TAKT_TOOL_RUN_H
 #define TAKT_TOOL_RUN_H
 
@@ -71,13 +71,13 @@ void tool_print_process(const takt_tool *t);
 int tool_bind_inputs(tool_run *r, takt_session *s);
 /* Checks that -o names files that results can go to; the exit code, errors are printed. */
 int tool_check_outputs(const takt_tool *t);
-/* Writes outputs where -o says. `*printed`: one of them went to standard output. */
+/* Writes outputs as -o says. `*printed`: one of them went to standard output. */
 int tool_save_outputs(tool_run *r, const tool_results *o, bool *printed);
 /* The .npy file for output `i` alone; false if there is none. */
 bool tool_output_file(const tool_run *r, const tool_results *o, size_t i, char path[1024]);
 /* `takt run --test`: runs and compares with the files in the folders. */
 int tool_run_tests(takt_tool *t);
-/* By --labels; NULL without it. The exit code, all is printed. */
+/* By --labels; NULL without it. Returns the exit code; errors are printed. */
 int tool_labels_open(takt_tool *t, tool_labels **labels);
 void tool_labels_free(tool_labels *l);
 /* Whether an output has as many classes; the exit code. */
@@ -103,7 +103,7 @@ int tool_monitor_end(tool_monitor *m, int code);
 /* Applies --cpu-limit. If false, an error was printed. */
 bool tool_cpu_limit(takt_tool *t, int *code);
 
-/* Runs batch by batch, as --batch-size asks. */
+/* Runs batch by batch, as set by --batch-size. */
 int tool_run_batches(tool_run *r);
 
 /* ---- a recording, chunk by chunk ---- */
@@ -144,7 +144,7 @@ int tool_list_outputs(const tool_run *r, tool_paths *to);
 /* Reads all files once: their sizes, with ranges where they differ, and whether every result has
  * its own file. */
 int tool_survey_sets(tool_run *r, tool_sizes *range);
-/* The result of one of them for people or programs. */
+/* The result of one run as text or JSON. */
 int tool_print_set(tool_run *r, const tool_results *o, uint64_t time_ns);
 /* After the last set: what all of them share. `sizes` are those of all sets. */
 int tool_print_sets_end(tool_run *r, const takt_plan *plan, const char *sizes, int code);

@@ -41,7 +41,7 @@ int tool_no_such_port(const tool_run *r, const char *what, const char *name, boo
     return tool_usage_error(r->t, 1002, hint, "the model has no %s called %s", what, name);
 }
 
-/* As NumPy calls it; types that it has not are kept in bytes. */
+/* As NumPy calls it; types that it lacks are stored as bytes. */
 static const char *numpy_name(takt_dtype dtype)
 {
     switch (dtype) {

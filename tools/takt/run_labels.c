@@ -128,7 +128,7 @@ static void print_row(const tool_labels *l, const float *row, bool is_json)
         }
         printf("%s{\"class\": %zu, \"label\": ", k > 0 ? ", " : "", best[k]);
         tool_print_string(stdout, l->names[best[k]]);
-        /* As values are: JSON has no infinity. */
+        /* Like values: JSON has no infinity. */
         if (isfinite(row[best[k]]))
             printf(", \"score\": %.9g}", (double)row[best[k]]);
         else

@@ -1,4 +1,4 @@
-/* run_monitor.c - what `takt run --monitor` prints while it runs, and the limits of a run. */
+/* run_monitor.c - output of `takt run --monitor`, and the limits of a run. */
 #include <stdlib.h>
 #include <string.h>
 

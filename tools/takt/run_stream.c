@@ -171,7 +171,7 @@ int tool_stream_begin(tool_run *r, takt_session *s)
     return code;
 }
 
-/* The place of this chunk's results among all. */
+/* The position of this chunk's results among all. */
 static takt_status bind_outputs(const tool_results *o, takt_session *s, size_t at)
 {
     takt_status status = TAKT_OK;
@@ -198,7 +198,7 @@ takt_status tool_stream_feed(tool_stream *stream, takt_session *s, size_t at)
     return bind_outputs(&stream->results, s, at);
 }
 
-/* ---- what does not go with it ---- */
+/* ---- flags that exclude it ---- */
 
 int tool_stream_check(const takt_tool *t)
 {

@@ -73,7 +73,7 @@ int seed_backends(seed_job *j)
     return TAKT_EXIT_OK;
 }
 
-/* "10-50x faster": 32 samples one at a time against a batch of 32. */
+/* "10-50x faster": 32 samples run one by one, against a batch of 32. */
 int seed_batching(seed_job *j)
 {
     double one, many;

@@ -1,4 +1,4 @@
-/* shrink.c - what the verbs that make smaller models share. */
+/* shrink.c - shared by the verbs that make smaller models. */
 #define _POSIX_C_SOURCE 200809L
 #include "shrink.h"
 

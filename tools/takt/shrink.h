@@ -1,4 +1,4 @@
-/* shrink.h - what the verbs that make smaller models share. */
+/* shrink.h - shared by the verbs that make smaller models. */
 #ifndef TAKT_TOOL_SHRINK_H
 #define TAKT_TOOL_SHRINK_H
 

@@ -47,7 +47,7 @@ static bool rename_value(tool_value *v, size_t before)
     return true;
 }
 
-/* How many places name it; all get its name for messages. */
+/* How often it is named; all get its name for messages. */
 static bool count_uses(takt_tool *t, size_t *uses)
 {
     *uses = 0;

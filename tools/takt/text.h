@@ -1,4 +1,4 @@
-/* text.h - what the text verbs share. */
+/* text.h - shared by the text verbs. */
 #ifndef TAKT_TOOL_TEXT_H
 #define TAKT_TOOL_TEXT_H
 
@@ -50,8 +50,8 @@ size_t tool_unescape(char *text, size_t length);
  * status. */
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft);
 
-/* --prompt-cache: reads the file, if it exists; and writes what was read, the first `tokens` of it
- * unless --prompt-cache-all is given. The exit status. */
+/* --prompt-cache: reads the file, if it exists; and writes the tokens read so far, only the first
+ * `tokens` unless --prompt-cache-all is given. Returns the exit status. */
 int tool_load_prompt(const takt_tool *t, takt_generator *g);
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
 

@@ -266,7 +266,7 @@ typedef struct tool_sizes {
 
 /* The model that the command line names. NULL: `*code` is the exit code, all is printed. */
 takt_model *tool_open_model(takt_tool *t, int *code);
-/* The same with the sizes of -D and --shape put in, for verbs that make no plan. */
+/* The same with the sizes of -D and --shape substituted, for verbs that make no plan. */
 takt_model *tool_open_sized(takt_tool *t, int *code);
 /* False if its ending names no format of models: a usage error, printed. */
 bool tool_model_ending(const takt_tool *t, const char *path);
@@ -289,7 +289,7 @@ void tool_refit_given(takt_tool *t, const char *path, const takt_load_options *o
                       takt_model **model);
 /* "32x784" */
 bool tool_read_shape(const char *text, int64_t *dims, int *rank);
-/* takt_model_check of it, printed; the exit code. */
+/* Prints the result of takt_model_check; returns the exit code. */
 int tool_check_model(takt_tool *t);
 /* The next "name=8" of such a text, its length in `*length`; NULL at the end. */
 const char *tool_sizes_next(const char *text, const char *before, size_t *length);
@@ -301,7 +301,7 @@ long long tool_size_of(const tool_sizes *sizes, const char *name);
 bool tool_sizes_with(const char *sizes, const char *name, int64_t size, char text[TOOL_SIZES]);
 bool tool_sizes_add(const takt_tool *t, tool_sizes *sizes, const char *name, int64_t size,
                     const char *where);
-/* Ranges that hold the sizes of both; the names are those of `by`. */
+/* Ranges that include the sizes of both; the names are those of `by`. */
 bool tool_sizes_widen(const takt_tool *t, tool_sizes *sizes, const tool_sizes *by);
 /* Solves an expression for its one unknown name so that it equals `value`; SOLVED with `unknown`
  * unchanged if all sizes are known and it does. */
@@ -310,8 +310,8 @@ tool_solution tool_solve(const char *text, const tool_sizes *sizes, int64_t valu
                          char unknown[TOOL_NAME], int64_t *size);
 /* From -D and --shape. */
 bool tool_sizes_init(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
-/* From the shape of a tensor for input `d`. Expressions that it does not decide are left to
- * the code that binds the tensor. */
+/* From the shape of a tensor for input `d`. Expressions that it does not determine are left to the
+ * code that binds the tensor. */
 bool tool_sizes_from(const takt_tool *t, tool_sizes *sizes, const takt_desc *d, int rank,
                      const int64_t *dims, const char *where);
 
@@ -354,7 +354,7 @@ typedef struct tool_request {
  * is printed. */
 int tool_request_init(takt_tool *t, const char *sizes, tool_request *r);
 void tool_request_free(tool_request *r);
-/* Adds what the shapes of static inputs say about named dimensions. */
+/* Adds the sizes of named dimensions from the shapes of static inputs. */
 bool tool_static_sizes(const takt_tool *t, const takt_model *m, tool_sizes *sizes);
 /* The input is a constant of the plan, by --static. */
 bool tool_is_static(const takt_tool *t, const char *input);

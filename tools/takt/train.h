@@ -89,7 +89,7 @@ typedef struct tool_data_place {
     char path[2560], stamp[4096 + 256];
 } tool_data_place;
 
-/* Puts it into the options, which borrow `place`. False: usage error, printed. */
+/* Stores it in the options, which borrow `place`. False: usage error, printed. */
 bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
                      takt_data_options *options);
 enum { TOOL_DATA_PATH = 1024 };
@@ -138,7 +138,7 @@ bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
 /* Prepares the model for quantisation-aware training if --qat is given. If false, an error was
  * printed. */
 bool tool_qat_begin(tool_training *g, int *code);
-/* Writes the integer model; the weights are trained so far. */
+/* Writes the integer model with the weights trained so far. */
 int tool_qat_save(tool_training *g);
 
 /* The loop over epochs; the exit code. */

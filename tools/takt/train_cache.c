@@ -21,7 +21,7 @@ static _Thread_local struct {
     int links; /* to folders, on the path to it */
 } seen;
 
-enum { OPEN_FOLDERS = 16, LINKS = 2 /* a part, and a class of it, may be elsewhere */ };
+enum { OPEN_FOLDERS = 16, LINKS = 2 /* part and class may be stored elsewhere */ };
 
 static uint64_t mix(uint64_t hash, const void *data, size_t length)
 {

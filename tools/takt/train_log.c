@@ -114,7 +114,7 @@ static bool is_to_evaluate(const tool_training *g, uint64_t steps)
     return g->position == g->samples || (g->position > 0 && steps >= g->steps);
 }
 
-/* Reads what an earlier training wrote, up to the line that is to be dropped: returns its
+/* Reads the log of an earlier training, up to the line that is to be dropped; returns its
  * offset. */
 static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
 {

@@ -1,4 +1,4 @@
-/* train_options.c - what the flags say about a training, and the training step as a model. */
+/* train_options.c - training settings from the flags, and the training step as a model. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool takes(void *user, const char *name)
     return regexec(&((tool_group *)user)->names, name, 0, NULL, 0) == 0;
 }
 
-/* "lr=0.1,weight_decay=0": the rate, and the numbers that are left. */
+/* "lr=0.1,weight_decay=0": the rate, and the remaining settings. */
 static bool read_numbers_of(const takt_tool *t, const char *text, tool_group *group,
                             takt_param_group *part)
 {

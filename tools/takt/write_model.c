@@ -1,4 +1,5 @@
-/* write_model.c - models that verbs make: as text or compiled, to a file or to standard output. */
+/* write_model.c - writes models made by verbs: as text or compiled, to a file or to standard
+ * output. */
 #include <stdlib.h>
 #include <string.h>
 

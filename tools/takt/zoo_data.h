@@ -51,7 +51,7 @@ float *tool_zoo_add(tool_zoo_part *p, int label);
 
 /* ---- numbers ---- */
 
-/* From 0 to 1, and a whole number below `count`. */
+/* A number from 0 to 1, and an integer below `count`. */
 double tool_zoo_chance(uint64_t *seed);
 int tool_zoo_below(uint64_t *seed, int count);
 /* About Gaussian: mean 0, deviation 0.5, never beyond 1.5. */

@@ -16,7 +16,7 @@ RATE, SOUND, WINDOW, HOP, BANDS, POINTS = 8000, 5600, 256, 128, 40, 100
 
 
 def mel_bands():
-    """Triangles between BANDS + 2 places that are evenly spaced in mel."""
+    """Triangles between BANDS + 2 points that are evenly spaced in mel."""
     def mel(hertz):
         return 2595 * np.log10(1 + hertz / 700)
     places = 700 * (10 ** (np.linspace(mel(60), mel(RATE / 2), BANDS + 2) / 2595) - 1)

@@ -1,4 +1,4 @@
-/* data.c - takt._takt.Data: samples of a file or folder; takt.Dataset is what programs use. */
+/* data.c - takt._takt.Data: samples of a file or folder; programs use takt.Dataset. */
 #include "module.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* interface.c - arrays by __array_interface__, for what has no buffer: NumPy's with types of
- * ml_dtypes.
+/* interface.c - arrays by __array_interface__, for objects without a buffer: NumPy arrays of
+ * ml_dtypes' types.
  */
 #include "module.h"
 

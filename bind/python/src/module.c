@@ -205,7 +205,7 @@ static int begin(PyObject *module)
 #ifdef Py_TARGET_ABI3T
 ptrdiff_t object_head;
 
-/* Where the data of objects begins; an Array is the first of them that can be made. */
+/* Offset of an object's data; Array is the first type that can be created. */
 static bool measure_head(void)
 {
     PyObject *made = PyType_GenericAlloc(takt_types.array, 0);

@@ -59,7 +59,7 @@ static inline PyObject *dict_own(PyObject *dict)
 
 /* ---- Ctrl-C ---- */
 
-/* What Ctrl-C cancels while the GIL is released. */
+/* The session that Ctrl-C cancels while the GIL is released. */
 typedef struct interruptible {
     void (*cancel)(void *what); /* in a signal handler */
     void *what;
@@ -81,7 +81,7 @@ void cancel_generator(void *generator);
 
 /* ---- DLPack ---- */
 
-/* The tensor by its type's __dlpack_c_exchange_api__; NULL, and nothing raised: ask __dlpack__. */
+/* The tensor by its type's __dlpack_c_exchange_api__; NULL without an exception: use __dlpack__. */
 takt_dl_versioned *exchange_take(PyObject *object);
 
 /* ---- contexts ---- */
@@ -102,7 +102,7 @@ typedef struct owner {
 } owner;
 
 owner *owner_create(void);
-/* The one of that place, made when it is first needed; NULL: raised. */
+/* The one for that place, made when first needed; NULL: raised. */
 owner *owner_shared(_Atomic(owner *) *place);
 owner *owner_retain(owner *o);
 void owner_release(owner *o);
@@ -136,11 +136,11 @@ typedef struct hold {
     bool read_only;
 } hold;
 
-/* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied, but for
- * NumPy's elements of less than a byte, which are packed into an array that `object` then is. False
- * after an exception. `what` names it in messages. */
+/* Of any array: ours, by buffer, __dlpack__ or __array_interface__. Nothing is copied, except
+ * NumPy's sub-byte elements, which are packed into an array that `object` then holds. False after
+ * an exception. `what` names it in messages. */
 bool hold_take(hold *h, PyObject *object, bool writable, const char *what);
-/* The same, and memory of a GPU is taken, too. */
+/* The same, but also accepts GPU memory. */
 bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what);
 void hold_drop(hold *h);
 /* By __array_interface__ alone: a part of the above. */

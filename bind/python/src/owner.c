@@ -76,7 +76,7 @@ owner *owner_retain(owner *o)
     return o;
 }
 
-/* The contexts are freed before what they keep, and the memory of a ring after its last
+/* Contexts are freed before the objects they keep alive, and the memory of a ring after its last
  * traversal. */
 void owner_release(owner *o)
 {

@@ -1,4 +1,4 @@
-/* trainer.c - takt._takt.Trainer: steps of training; takt.Trainer is what programs use. */
+/* trainer.c - takt._takt.Trainer: steps of training; programs use takt.Trainer. */
 #include "module.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* view.c - anybody's array as a view: by the buffer protocol, DLPack or the array interface. */
+/* view.c - any library's array as a view: by the buffer protocol, DLPack or the array interface. */
 #include "module.h"
 
 #include <string.h>
@@ -253,8 +253,8 @@ static bool is_soft_failure(const hold *h)
             PyErr_ExceptionMatches(PyExc_TypeError));
 }
 
-/* With the buffer protocol's exception pending. It stays if this does not help either and NumPy has
- * the type: its own words say more. No attribute may be looked up while it is pending. */
+/* Called with the buffer protocol's exception pending. It is kept if this fails too and NumPy has
+ * the type: its message says more. No attribute may be looked up while it is pending. */
 static bool take_interface_instead(hold *h, PyObject *object, bool writable, const char *what)
 {
     PyObject *type, *value, *trace;

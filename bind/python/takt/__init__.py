@@ -9,7 +9,8 @@ Scripts for onnxruntime change one line: ``import takt as ort``. docs/python.md 
 """
 from ._takt import _home
 
-_home()  # an extension of one phase is copied into other interpreters without being asked
+# an extension with single-phase initialisation is copied into other interpreters without notice
+_home()
 from . import errors  # noqa: E402
 from ._arrays import array, asarray, empty, from_dlpack, numpy, zeros
 from ._compile import CompiledModel, ProfileStats, compile  # noqa: A004

@@ -121,7 +121,7 @@ class DataLoader:
         return self._ahead(epoch)
 
     def _ahead(self, epoch: int) -> Iterator[Any]:
-        """Batches in their order; each has a queue of one place, which costs less than a Future."""
+        """Batches in order; each has a queue of length one, which is cheaper than a Future."""
         from queue import Empty, SimpleQueue
         from sys import is_finalizing
         from threading import Thread

@@ -168,7 +168,7 @@ class JaxSpace:
         return jnp.take(x, index, axis=axis)
 
     def scatter(self, x: Any, at: Any, u: Any, how: str) -> Any:
-        """A vector with elements put or combined; the last of equal places wins."""
+        """A vector with elements set or combined; the last of equal indices wins."""
         if how == "none":
             for i, place in enumerate(at.tolist()):
                 x = x.at[place].set(u[i])

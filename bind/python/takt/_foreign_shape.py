@@ -1,4 +1,5 @@
-"""_foreign_shape.py - what Takt's operations on shapes and indices mean, for any space."""
+"""_foreign_shape.py - the meaning of Takt's operations on shapes and indices, for any array
+library."""
 from __future__ import annotations
 
 import itertools

@@ -179,7 +179,7 @@ class TorchSpace:
 
     def scatter(self, x: torch.Tensor, at: torch.Tensor, u: torch.Tensor,
                 how: str) -> torch.Tensor:
-        """A vector with elements put or combined; the last of equal places wins."""
+        """A vector with elements set or combined; the last of equal indices wins."""
         if how == "none":
             made = x.clone()
             for i, place in enumerate(at.tolist()):

@@ -1,7 +1,7 @@
 """_module.py - models written in Python: modules, parameters, states, and traced functions.
 
-A module's forward() runs on tensors that stand for inputs; what it does to them becomes the text of
-a model. So all models are planned, run, trained and saved in the same way.
+A module's forward() runs on symbolic tensors, and its operations become the text of a model. So all
+models are planned, run, trained and saved in the same way.
 """
 from __future__ import annotations
 

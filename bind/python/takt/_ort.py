@@ -1,4 +1,4 @@
-"""_ort.py - what scripts for onnxruntime use: ``import takt as ort``."""
+"""_ort.py - the interface that scripts for onnxruntime use: ``import takt as ort``."""
 from __future__ import annotations
 
 import _thread

@@ -49,8 +49,8 @@ def quantize(model: Any, type: str = "int8", *, calib: Optional[Dataset] = None,
     """A model whose layers compute on integers; ``made.report`` says what was done to each layer.
 
     "int8" needs samples to calibrate on; "w8" and "w4" ("int4") change only weights. A layer that
-    is not measured faster here stays as it is, unless `size_first`. Layers whose name `keep`
-    matches stay as well.
+    is not measured to be faster here is left unchanged, unless `size_first`. So are layers whose
+    name matches `keep`.
     """
     if type not in _TYPES:
         raise ArgumentError(f"type is one of {', '.join(_TYPES)}, not {type!r}")
@@ -74,7 +74,7 @@ def aware(model: Model, type: str = "int8", *, calib: Optional[Dataset] = None, 
 
 
 def integers(trained: Model) -> Model:
-    """The integers of such a model, bit for bit what its training computed."""
+    """The integer model, bit for bit as in its training."""
     return Model(trained._raw.shrink("integers")[0], trained._path)
 
 

@@ -204,7 +204,8 @@ def why_not(module: "torch.fx.GraphModule", node: Any) -> "Optional[str]":
 # ---- a whole graph ----
 
 class Lowered:
-    """A graph as a model: which arguments are its inputs, and how to make results of outputs."""
+    """A graph as a model: which arguments are its inputs, and how results are made from its
+    outputs."""
 
     def __init__(self, model: Model, inputs: "list[tuple[int, str]]", results: "list[Any]"):
         self.model, self.inputs, self.results = model, inputs, results

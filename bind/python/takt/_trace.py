@@ -126,7 +126,7 @@ def type_of(x: Any) -> str:
 
 
 def _input(name: str, text: str) -> Tensor:
-    """A tensor for an input; the language says what its type means."""
+    """A tensor for an input; the type is written in the model language."""
     info = loads(f"model probe({name_of(name)}: {text}) {{ return {name_of(name)} }}").inputs[0]
     return Tensor(Node("input", name, (), {}, [(info.dtype, info.shape)]), 0)
 
@@ -141,7 +141,7 @@ def _named(result: Any) -> dict[str, Tensor]:
 
 def trace(root: Optional[Module], function: Callable[..., Any], types: dict[str, str],
           name: str) -> tuple[str, dict[str, Module]]:
-    """The text of a model that computes what the function does, and the layers it called."""
+    """The text of a model that computes the function, and the layers it called."""
     if local.current is not None:
         raise StateError("a model is being traced already")
     inputs = {key: _input(key, text) for key, text in types.items()}

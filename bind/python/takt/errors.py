@@ -111,7 +111,7 @@ _BY_STATUS: dict[str, type[Error]] = {
     "TAKT_ERR_INTERNAL": InternalError,
 }
 
-# What onnxruntime calls them, for scripts that catch them by name.
+# onnxruntime's names of them, for scripts that catch them by name.
 Fail = Error
 InvalidArgument = ArgumentError
 NoSuchFile = FileError

@@ -1,4 +1,4 @@
-/* benchmark_analyze.c - what a result file says. */
+/* benchmark_analyze.c - analysis of a result file. */
 #include "measure.h"
 
 static takt_status write(const takt_tool *t, const takt_bench *bench, takt_bench_format format,

@@ -10,7 +10,7 @@ static int write_result(bench_job *j)
 {
     const int code = bench_save(j, j->path, j->format);
     const bool is_file = strcmp(j->path, "-") != 0;
-    /* A full disk must not lose what was measured. */
+    /* A full disk must not lose measurements. */
     if (is_file && (code != TAKT_EXIT_OK || !tool_on(j->t, TAKT_F_QUIET))) {
         const takt_status shown = takt_bench_write(j->bench, TAKT_BENCH_TEXT, tool_to_screen, j->t);
         return code != TAKT_EXIT_OK ? code : tool_finish(j->t, shown);
@@ -75,7 +75,7 @@ static int work(bench_job *j)
     const uint64_t processes = tool_number_of(t, TAKT_F_REPEAT_PROCESS, 1);
     if (j->model != NULL)
         code = bench_measure_all(j, processes);
-    /* An interrupted benchmark keeps what it measured. */
+    /* An interrupted benchmark keeps its measurements. */
     if (j->model != NULL && takt_bench_count(j->bench) > 0) {
         const int written = write_result(j);
         code = code != TAKT_EXIT_OK ? code : written;

@@ -1,4 +1,4 @@
-/* benchmark_verify.c - is the machine quiet enough, and does the model do what it should? */
+/* benchmark_verify.c - is the machine quiet enough, and is the model's result right? */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ static bool measure(takt_tool *t, const takt_model *model, const tool_sizes *siz
     return l->is_known || error->id != TAKT_WEIGHT_RANGE;
 }
 
-/* `emit`: what else was written, or NULL. */
+/* `emit`: other output, or NULL. */
 static int tell(takt_tool *t, const takt_model *model, const loss *l, const char *to,
                 const char *emit)
 {

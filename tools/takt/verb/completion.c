@@ -134,7 +134,7 @@ static void zsh_words(const takt_verb *of)
     }
 }
 
-/* Where words come next: (( CURRENT == 3 )) after `condition`. */
+/* Positions for words: (( CURRENT == 3 )) after `condition`. */
 static void zsh_choice(const char *condition, const takt_verb *of)
 {
     printf("  if [[ $verb == %s ]]; then\n    words_of=(", condition);

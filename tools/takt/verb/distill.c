@@ -1,4 +1,4 @@
-/* distill.c - trains a small model on what a large one says. */
+/* distill.c - trains a small model on the outputs of a large one. */
 #include <math.h>
 
 #include "shrink.h"

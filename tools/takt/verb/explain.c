@@ -78,7 +78,7 @@ static int explain_passes(takt_tool *t, const takt_model *model, const tool_size
     return tool_finish(t, status);
 }
 
-/* ---- what looks like an operation ---- */
+/* ---- patterns that resemble an operation ---- */
 
 /* The part of a trace line, "# PASS: NODE: LAW: refused: WHY", after the pass; NULL for another
  * pass, or if the rule fired. */

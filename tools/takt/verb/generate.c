@@ -111,7 +111,7 @@ static const char *rest_of(const tool_chat *c, const char *before)
                : NULL;
 }
 
-/* One answer. `*before` is what the model has read and written so far; owned. */
+/* One answer. `*before` is the model's text so far; owned. */
 static int answer(job *j, takt_generator *g, tool_chat *c, char **before)
 {
     takt_generated result;

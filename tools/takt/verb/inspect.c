@@ -1,7 +1,7 @@
 /* inspect.c - describes a model or a file of weights, without running it. */
 #include "tool.h"
 
-/* Files that cannot be opened are left to the model loader, which says why. */
+/* Files that cannot be opened are left to the model loader, which reports why. */
 static bool holds_weights(takt_tool *t)
 {
     bool holds = false;

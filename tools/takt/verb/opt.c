@@ -1,4 +1,4 @@
-/* opt.c - what the passes do to a model. */
+/* opt.c - the effect of the passes on a model. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -49,8 +49,8 @@ static int describe(tool_run *r)
     return code;
 }
 
-/* TAKT_PARALLEL and a configuration are there for takt serve as well: they do not decide what is
- * printed of a model that may not be a text's. */
+/* TAKT_PARALLEL and a configuration also serve takt serve: they do not decide what is printed about
+ * a model, which may not be a language model. */
 static bool asks_server(const takt_tool *t)
 {
     for (size_t i = 0; i < t->value_count; i++) {

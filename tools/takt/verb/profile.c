@@ -171,7 +171,7 @@ static int print(takt_tool *t, const takt_profile *p)
         const int saved = save(t, p, files[i].view, files[i].flag);
         code = code != TAKT_EXIT_OK ? code : saved;
     }
-    /* A full disk must not lose what was measured. */
+    /* A full disk must not lose measurements. */
     const int shown =
         tool_finish(t, takt_profile_print(p, view, (size_t)tool_number_of(t, TAKT_F_TOP, 0),
                                           tool_format_of(t), tool_to_screen, t));

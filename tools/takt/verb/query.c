@@ -24,7 +24,7 @@ static int ask(tool_run *r, takt_session *s)
                                         &options, tool_to_stdout, NULL));
 }
 
-/* Only what the relation needs is computed. */
+/* Only the part that the relation needs is computed. */
 static int answer(tool_run *r)
 {
     char name[256];

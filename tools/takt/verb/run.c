@@ -37,7 +37,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* As often as --repeat says; the times go to `times`. */
+/* Repeated as set by --repeat; the times go to `times`. */
 static int run_times(tool_run *r, takt_session *s, tool_monitor *m, uint64_t *times)
 {
     const uint64_t budget = tool_number_of(r->t, TAKT_F_DEADLINE, 0);

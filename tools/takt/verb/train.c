@@ -159,7 +159,7 @@ static int with_data(tool_training *g)
     return with_trainer(g);
 }
 
-/* Reports before the training what would fail only at its end. */
+/* Reports before the training what would otherwise fail at its end. */
 static bool is_possible(const takt_tool *t)
 {
     const char *to = tool_text_of(t, TAKT_F_MODEL_FILE);

@@ -1,5 +1,5 @@
 /* faces.c - 200 crops of Labeled Faces in the Wild, 25 x 25, of which the first hundred are faces:
- * put on a 50 x 50 background made of other crops. Which of 3 x 3 places holds a face (0 to 8), or
+ * put on a 50 x 50 background made of other crops. Which of 3 x 3 cells holds a face (0 to 8), or
  * none (9). The last quarter of faces and of other crops is the test part. */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* figures.c - pictures of 32 x 32 drawn by code.
  *
- *   poses    a figure of lines: where head, hip, hands and feet are, 0 to 1 across and down
- *   depths   balls over a floor, in light from above: how far away each pixel is, 0 to 1
+ *   poses    a figure of lines: positions of head, hip, hands and feet, 0 to 1 across and down
+ * depths balls over a floor, lit from above: distance of each pixel, 0 to 1
  */
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static point near(uint64_t *seed, point from, point low, point high)
 
 /* ---- poses ---- */
 
-/* How far `p` is from the line between `a` and `b`. */
+/* Distance of `p` from the line between `a` and `b`. */
 static double distance(point p, point a, point b)
 {
     const double dx = b.x - a.x, dy = b.y - a.y, all = dx * dx + dy * dy;

@@ -60,8 +60,7 @@ typedef struct maker {
     uint64_t *seed;
 } maker;
 
-/* Any piece, or one of the classes that are not 0 in `wanted`, of which there is one (is_complete);
- * its class. */
+/* A random piece, or one of the classes in `wanted` that exist (is_complete); returns its class. */
 static int draw(const maker *m, const char *wanted, const float **piece)
 {
     for (;;) {

@@ -73,7 +73,7 @@ static void make_genre(uint64_t *seed, int kind, float *x)
     }
 }
 
-/* Pulses of a throat through two resonances; the pitch rises or falls, syllables come and go. */
+/* Glottal pulses through two resonances; the pitch rises or falls, syllables swell and fade. */
 static void make_emotion(uint64_t *seed, int kind, float *x)
 {
     static const double pitch[] = {130, 190, 105, 170}, course[] = {0, 0.25, -0.2, 0.05};

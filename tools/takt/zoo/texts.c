@@ -100,7 +100,7 @@ static bool make_moods(tool_zoo_job *job, const char *text, size_t length)
 
 /* ---- summary ---- */
 
-/* How often a word occurs, by a fine hash. */
+/* Number of occurrences of a word, by a fine hash. */
 static uint32_t *count_words(const char *text)
 {
     uint32_t *counts = calloc(FINE, sizeof *counts);
@@ -112,7 +112,7 @@ static uint32_t *count_words(const char *text)
     return counts;
 }
 
-/* The mean over words of the logarithm of how rare each is, in whole bits. */
+/* The mean log-rarity of words, in whole bits. */
 static double rarity(const char *line, const uint32_t *counts)
 {
     double sum = 0, count = 0;
