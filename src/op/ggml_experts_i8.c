@@ -1,5 +1,5 @@
-/* ggml_experts_i8.c - products with chosen ones of several matrices in ggml's block formats, as
- * layers of experts have them.
+/* ggml_experts_i8.c - products with selected matrices in ggml's block formats, as in layers of
+ * experts.
  *
  *     out[..., j, :] = ggml_matmul_i8(a[..., j, :], b[index[..., j]])
  *

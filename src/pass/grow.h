@@ -11,7 +11,7 @@ typedef struct takt_gate {
     takt_id all, other; /* the cache with new rows, and those of the branch without a cache */
     bool is_last;       /* `all` follows `other` where they are put together */
     takt_id choice;     /* the condition */
-    bool is_inverted;   /* it holds where there is no cache */
+    bool is_inverted;   /* true where there is no cache */
 } takt_gate;
 
 typedef struct takt_growing {

@@ -47,7 +47,7 @@ void takt_template_write(const takt_template *t, const int64_t *cells, takt_grap
 /* template_check.c: finds the nodes whose rules a number can break; and checks them. */
 TAKT_MUST_USE takt_status takt_template_list(takt_template *t);
 TAKT_MUST_USE takt_status takt_template_check(const takt_template *t, takt_graph *g);
-/* The same without nodes that have subgraphs; and one node. */
+/* The same, skipping nodes with subgraphs; and for a single node. */
 TAKT_MUST_USE takt_status takt_template_check_plain(const takt_template *t, takt_graph *g);
 TAKT_MUST_USE takt_status takt_template_check_node(takt_graph *g, takt_id id);
 

@@ -1,10 +1,10 @@
 /* mut_onnx.c - changes a model field by field, so that its lengths still fit afterwards.
  *
- * Bytes changed at random leave most models unreadable at their first length, and what lies behind
- * the wire format, every operation's own checks, is seldom met. Here a field anywhere in the tree
- * is left out, repeated, moved, given another number or another field's payload, and the lengths of
- * all messages around it are put right. One change in five knows what its field is (mut_model.inc);
- * one in four stays libFuzzer's own.
+ * Bytes changed at random leave most models unreadable at their first length, and rarely reach the
+ * checks of operations behind the wire format. Here a field anywhere in the tree is left out,
+ * repeated, moved, given another number or another field's payload, and the lengths of all
+ * enclosing messages are corrected. One change in five is specific to its field (mut_model.inc);
+ * one in four is left to libFuzzer.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -269,7 +269,7 @@ def samples():
 
 
 def refused():
-    """Results of other ranks or types in the branches: both are named."""
+    """Branches whose results differ in rank or type: the message names both."""
     flat = Graph([node("NonZero", ["x"], ["at"], "find")], [], [value("at", [1, "k"], I64)])
     nodes = [node("If", ["c"], ["y"], "choice", then_branch=empty(), else_branch=flat)]
     path, _ = store(13, nodes, given([1.0], True), {"y": ([0], [], I64)}, WEIGHTS, NAMES)

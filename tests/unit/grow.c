@@ -18,7 +18,7 @@ static const char masked[] =
     "  return y = reduce_sum(all * weights, axes=[2]), present = all\n"
     "}\n";
 
-/* The same without a mask: rows are counted. */
+/* The same without a mask: a state counts the rows. */
 static const char counted[] = "model m(x: f32[b, s, 2, 3], past: f32[b, 2, p, 3]) {\n"
                               "  all = concat(past, transpose(x, perm=[0, 2, 1, 3]), axis=2)\n"
                               "  return y = reduce_sum(all, axes=[2]), present = all\n"

@@ -24,7 +24,7 @@ static double noise(void)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-/* A shortcut, since computing the statistics of so many results would take minutes: the median of
+/* A shortcut, since computing the statistics of that many results would take minutes: the median of
  * normal times and its interval. Processes differ by `shift`, times by 0.5 %. */
 static double level(double ns, double shift, double *error)
 {

@@ -94,7 +94,7 @@ typedef struct owner {
     PyThread_type_lock lock;
     atomic_ulong holder; /* the thread that has the lock, or 0 */
     unsigned depth;      /* number of entries: callbacks may use the models they are called for */
-    atomic_uint generation; /* of forks: a lock of the parent's is not ours */
+    atomic_uint generation; /* number of forks: a lock held by the parent is not ours */
     struct owner **kept;    /* whose weights plans of this context hold */
     size_t kept_count;
     struct owner *lead; /* of a ring of owners that keep each other alive, which count as one */

@@ -29,7 +29,7 @@ static takt_status add(takt_engine *e, size_t rows, const char *what, uint64_t p
     return status;
 }
 
-/* In the order in which takt_server_open makes its plans: it decides which arenas there are. */
+/* In the order in which takt_server_open makes its plans, which determines the arenas. */
 static takt_status add_all(takt_engine *e, size_t rows, uint64_t pool, sizes *s)
 {
     char parts[TAKT_PART_SIZES];

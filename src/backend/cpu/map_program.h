@@ -58,7 +58,7 @@ typedef struct takt_map_operand {
     int rank;       /* otherwise: collapsed loops over the result */
     int64_t dim[TAKT_MAX_RANK], stride[TAKT_MAX_RANK];
     uint32_t bytes;    /* of an element */
-    bool repeats;      /* every tile but the last is expanded to the same */
+    bool repeats;      /* all tiles but the last are expanded to the same values */
     uint32_t gathered; /* register for the expanded tile, which nothing else writes */
     uint32_t widened;  /* register for the tile in the compute type */
     bool widens;       /* the element type is not a compute type */

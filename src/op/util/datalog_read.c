@@ -131,7 +131,7 @@ static takt_status literal(reader *r, takt_dl_literal *l)
         return l->relation >= r->program->derived ? TAKT_OK
                                                   : wrong(r, "only inputs can be negated");
     }
-    /* A number may begin both: an atom is followed by a bracket. */
+    /* Both may begin with a number: an atom is followed by a bracket. */
     size_t at = r->at + (peek(r) == ' ');
     while (is_digit(r->text[at]))
         at++;

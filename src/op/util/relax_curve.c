@@ -119,7 +119,8 @@ static double touching(const piece *p, double end, double far, double inflection
         return far;
     const bool is_more = at_a > 0;
     for (int i = 0; i < 60 && fabs(b - a) > enough; i++) {
-        /* A secant, whose older end counts half, or the middle in every third step. */
+        /* A secant step that halves the weight of the older end (Illinois), or bisection in every
+         * third step. */
         const double by = i % 3 == 2 ? 0.5 : at_a / (at_a - at_b);
         const double m = a + fmin(fmax(by, 0x1p-10), 1 - 0x1p-10) * (b - a);
         const double d = excess(p, m, end);

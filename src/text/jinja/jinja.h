@@ -111,7 +111,7 @@ typedef enum takt_jnode_kind {
     TAKT_JN_MINUS,
     TAKT_JN_PLUS,
     TAKT_JN_BINARY,  /* a text b */
-    TAKT_JN_COMPARE, /* a text b; the rest of a chain are `next` of b's node */
+    TAKT_JN_COMPARE, /* a text b; further parts of a chain follow as `next` of b's node */
     TAKT_JN_AND,
     TAKT_JN_OR,
     TAKT_JN_CHOICE, /* b if a else c */

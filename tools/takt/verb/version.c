@@ -3,7 +3,7 @@
 
 #include "tool.h"
 
-/* "key: value" lines into members of a JSON object. */
+/* Turns "key: value" lines into members of a JSON object. */
 static void print_json(bool all)
 {
     const char *before = "{";

@@ -1,7 +1,9 @@
-/* dx.h - the phases of the gradient of a convolution by its input, and which are one product.
+/* dx.h - the phases of the gradient of a convolution with respect to its input, and which of them
+ * form one product.
  *
  * Stride divides the positions of x into phases: those of one phase are reached by the same taps.
- * Phases with equally many taps read the same patches of dy: they are one product, side by side.
+ * Phases with equally many taps read the same patches of dy: they form one product, next to each
+ * other.
  */
 #ifndef TAKT_BACKEND_CPU_CONV_DX_H
 #define TAKT_BACKEND_CPU_CONV_DX_H

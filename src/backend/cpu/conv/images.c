@@ -96,7 +96,7 @@ takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest)
     return (takt_image_rows){rest.row, least(least(o->rows, rest.rows), left)};
 }
 
-/* The columns of a phase, one row of x: the border where x has none. */
+/* The columns of a phase in one row of x; border values outside x. */
 static void fill_line(const takt_image *o, const char *row, size_t phase, int border, char *to)
 {
     const takt_conv_shape *s = &o->shape;

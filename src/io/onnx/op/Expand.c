@@ -31,7 +31,7 @@ static takt_status by_values(takt_call *c, takt_id shape, size_t count)
                                  : TAKT_NONE);
 }
 
-/* x with the sizes that it and `want` broadcast to where a run finds them; `want` has them, too. */
+/* x broadcast with `want`, for sizes found at run time; `want` gets the resulting sizes. */
 static takt_id meet(takt_call *c, takt_id x, takt_type *want)
 {
     for (int i = 0; i < want->rank && x != TAKT_NONE && c->status == TAKT_OK; i++) {
