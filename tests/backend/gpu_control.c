@@ -1,4 +1,4 @@
-/* gpu_control.c - If, Loop and Scan on the cuda backend, over the driver of the tests: bodies run
+/* gpu_control.c - If, Loop and Scan on the cuda backend, with the tests' driver: bodies run
  * on the device with the cpu's bits, and fail as they do on the cpu. */
 #include <stdio.h>
 #include <string.h>

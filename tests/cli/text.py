@@ -241,7 +241,7 @@ def speculation():
 
 
 def without(name):
-    """A path at which no file of a run before is left."""
+    """A path without a file left over from an earlier run."""
     path = os.path.join(TMP, name)
     if os.path.exists(path):
         os.remove(path)

@@ -112,7 +112,8 @@ def dry(scores, s, history, breakers):
 
 
 def begins(tail, b):
-    """Whether the first token contains the breaker, or ends with a prefix of it that the next tokens complete, one letter each as in tiny.gguf (a space belongs to a letter)."""
+    """Whether the first token contains the breaker, or ends with a prefix of it that the next
+    tokens complete, one letter each as in tiny.gguf (a space belongs to a letter)."""
     if len(tail) == 1:
         return b in tail[0]
     if b in tail[0]:

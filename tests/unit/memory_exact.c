@@ -1,7 +1,7 @@
-/* memory_exact.c - memory to the byte: when the model is gone and a run is done, what the allocator
- * has given out is what plan and session say, and nothing else. No original of a packed weight is
- * kept, and loading and planning by takt_plan_take never have all weights twice: what they took at
- * most is what the plan states.
+/* memory_exact.c - memory to the byte: after the model is freed and a run is done, exactly the
+ * bytes that plan and session report are allocated. No original of a packed weight is kept, and
+ * loading and planning by takt_plan_take never hold all weights twice: their peak is the one that
+ * the plan states.
  *
  * Over every model of examples/, every seed of tests/corpus that is a model, and models made for
  * this: each kind of packed weight, loops and branches, state, several threads.

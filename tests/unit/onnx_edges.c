@@ -1,6 +1,6 @@
 /* onnx_edges.c - every operator with every attribute at the edges of 64 bits, alone and in lists:
- * it loads, plans and is refused without arithmetic that C leaves undefined (preset ubsan looks).
- * The names of attributes are those that the sources of the importer ask for. */
+ * it loads, plans or is refused without undefined behaviour (checked by preset ubsan). The names of
+ * attributes are those in the importer's sources. */
 #include <dirent.h>
 #include <string.h>
 

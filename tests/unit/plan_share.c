@@ -1,4 +1,4 @@
-/* plan_share.c - packed weights of several plans of a model are there once, and go with the last.
+/* plan_share.c - plans of one model share packed weights, which are freed with the last plan.
  */
 #include "test.h"
 

@@ -209,7 +209,7 @@ static size_t count_moved(const takt_model *now, const takt_model *then, size_t 
     return moved;
 }
 
-/* A kept layer is trained as floats: as many parameters as without, all of them move. */
+/* A kept layer is trained as floats: as many parameters as without, and all of them change. */
 static void kept_layers(void)
 {
     static const char *const types[] = {"int8", "w4"};

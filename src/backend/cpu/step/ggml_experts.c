@@ -1,4 +1,4 @@
-/* ggml_experts.c - products with chosen ones of several matrices in ggml's block formats.
+/* ggml_experts.c - products with selected matrices in ggml's block formats.
  *
  * Rows that choose the same matrix are multiplied together, at most STRIP at a time, so a matrix is
  * read once for all of them. Tasks have columns of all matrices.
