@@ -51,6 +51,18 @@ static void unload(void)
     takt_ctx_destroy(ctx);
 }
 
+/* Inputs that are asked for have memory of the session; here they are 0. */
+static void clear_inputs(takt_session *s)
+{
+    for (size_t i = 0; i < takt_session_input_count(s); i++) {
+        const takt_tensor_view *v = takt_session_input(s, i);
+        size_t bytes = (size_t)takt_dtype_bits(v->dtype) / 8;
+        for (int k = 0; k < v->rank; k++)
+            bytes *= (size_t)v->dims[k];
+        memset(v->data, 0, bytes);
+    }
+}
+
 static takt_status session_on(const char *backend, takt_session **s)
 {
     const takt_plan_options o = {.backend = backend};
@@ -59,6 +71,8 @@ static takt_status session_on(const char *backend, takt_session **s)
     *s = NULL;
     if (status == TAKT_OK)
         status = takt_session_create(plan, NULL, s);
+    if (status == TAKT_OK)
+        clear_inputs(*s);
     takt_plan_destroy(plan);
     return status;
 }
@@ -116,8 +130,8 @@ static void memory_short(void)
 }
 
 /* One run with the wrong values, on both; then one with the right ones on the device. */
-static void same_fault(const char *what, size_t input, const int64_t *bad, const int64_t *good,
-                       size_t bytes)
+static void same_fault(const char *what, int id, size_t input, const int64_t *bad,
+                       const int64_t *good, size_t bytes)
 {
     takt_session *s, *cpu;
     if (session_on("cuda", &s) != TAKT_OK || session_on("cpu", &cpu) != TAKT_OK) {
@@ -127,8 +141,10 @@ static void same_fault(const char *what, size_t input, const int64_t *bad, const
     memcpy(takt_session_input(s, input)->data, bad, bytes);
     memcpy(takt_session_input(cpu, input)->data, bad, bytes);
     const bool failed = takt_session_run(s) != TAKT_OK && takt_session_run(cpu) != TAKT_OK;
-    expect(failed && strcmp(takt_session_error(s)->message, takt_session_error(cpu)->message) == 0,
-           what, takt_session_error(s)->message);
+    const takt_error *why = takt_session_error(s);
+    expect(failed && (int)why->id == id &&
+               strcmp(why->message, takt_session_error(cpu)->message) == 0,
+           what, why->message);
     memcpy(takt_session_input(s, input)->data, good, bytes);
     expect(takt_session_run(s) == TAKT_OK, "the session can be used after it", "");
     takt_session_destroy(s);
@@ -138,7 +154,7 @@ static void same_fault(const char *what, size_t input, const int64_t *bad, const
 static void wrong_index(void)
 {
     load(pick);
-    same_fault("index out of range, as on the cpu", 0, (const int64_t[]){1, -9, 4},
+    same_fault("index out of range, as on the cpu", TAKT_E_INDEX, 0, (const int64_t[]){1, -9, 4},
                (const int64_t[]){0, 1, 2}, 3 * sizeof(int64_t));
     unload();
 }
@@ -146,8 +162,9 @@ static void wrong_index(void)
 static void division_by_zero(void)
 {
     load(share);
-    same_fault("integer division by zero, as on the cpu", 1, (const int64_t[]){3, -1, 0, 5, 0},
-               (const int64_t[]){3, -1, 2, 5, 1}, 5 * sizeof(int64_t));
+    same_fault("integer division by zero, as on the cpu", TAKT_E_DIVIDE, 1,
+               (const int64_t[]){3, -1, 0, 5, 0}, (const int64_t[]){3, -1, 2, 5, 1},
+               5 * sizeof(int64_t));
     unload();
 }
 

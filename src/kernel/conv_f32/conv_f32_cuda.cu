@@ -12,6 +12,7 @@
 #define BK 16
 #define STAGES 2
 #define HIGH 4
+#define DEEP 8
 #define GATHERS 1
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_conv_f32_128w, takt_cuda_gemm, 128, 2)

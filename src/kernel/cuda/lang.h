@@ -34,7 +34,7 @@
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *   address, address_of(p)       of shared memory, held in a register: found once
- *   in_register(n)               n, not computed again where it is used; long_in_register: 64 bits
+ *   in_register(n)               n, which is not computed again where it is used
  *
  * Blocks have one dimension. There are no atomics on floats, no fast math, and no fused operation
  * that is not written: fmaf is one rounding, a * b + c is two.
@@ -168,11 +168,6 @@ typedef uint32_t address;
 DEVICE uint32_t in_register(uint32_t n)
 {
     asm volatile("" : "+r"(n));
-    return n;
-}
-DEVICE int64_t long_in_register(int64_t n)
-{
-    asm volatile("" : "+l"(n));
     return n;
 }
 DEVICE address address_of(void *shared)
@@ -336,10 +331,6 @@ DEVICE void copy_async(void *shared, const void *global)
 }
 typedef unsigned char *address;
 DEVICE uint32_t in_register(uint32_t n)
-{
-    return n;
-}
-DEVICE int64_t long_in_register(int64_t n)
 {
     return n;
 }

@@ -17,6 +17,7 @@
 #define BK 16
 #define STAGES 2
 #define HIGH 4
+#define DEEP 8
 #define GATHERS 0
 #define TILE(name) name##_128w
 #define TILED KERNEL(takt_cuda_gemm_f32_128w, takt_cuda_gemm, 128, 2)
@@ -30,6 +31,7 @@
 #define BK 16
 #define STAGES 2
 #define HIGH 8
+#define DEEP 1
 #define GATHERS 0
 #define TILE(name) name##_128
 #define TILED KERNEL(takt_cuda_gemm_f32_128, takt_cuda_gemm, 256, 2)
@@ -43,6 +45,7 @@
 #define BK 16
 #define STAGES 2
 #define HIGH 8
+#define DEEP 8
 #define GATHERS 0
 #define TILE(name) name##_64w
 #define TILED KERNEL(takt_cuda_gemm_f32_64w, takt_cuda_gemm, 64, 5)

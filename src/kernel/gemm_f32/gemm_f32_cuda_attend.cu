@@ -17,6 +17,7 @@
 #define BK 16
 #define STAGES 2
 #define HIGH 4
+#define DEEP 8
 #define GATHERS 0
 #define TILE(name) name##_panel
 #include "kernel/gemm_f32/cuda_wide.inc"
@@ -114,8 +115,8 @@ KERNEL(takt_cuda_attend_long_f32, takt_cuda_attend_long, 128, 2)
             const shifted by = {is_scores ? 0 : shift, is_scores ? shift : 0};
             const uint32_t tile = is_scores ? top * ARG.tiles[0] + t
                                             : top * ARG.tiles[1] + t - ARG.tiles[0];
-            SYNC(); /* the tile before this one is read */
             if (t == ARG.tiles[0]) {
+                SYNC();
                 weigh_panel(&ARG, ARG.product[0].c + room,
                             left < TAKT_CUDA_ATTEND_ROWS ? left : TAKT_CUDA_ATTEND_ROWS,
                             shared SELF);
