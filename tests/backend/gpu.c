@@ -5,7 +5,6 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
-#include "api/session/session.h"
 #include "backend/gpu_session.h"
 #include "backend/samples.h"
 #include "util/gpu.h"
@@ -243,21 +242,6 @@ static const model models[] = {
      "  return y = cast(h, dtype=f16) / cast(x, dtype=f16), z = cast(i * 77, dtype=i8), w = d\n}\n",
      "map", 7},
 };
-
-/* What `takt plan` states of the device's memory is what a session gets there, but for the words
- * of its faults and of blocks that count each other. */
-static void expect_counted(const char *path, const takt_session *s)
-{
-    enum { WORDS = 64 << 10 };
-    size_t stated = 0;
-    for (size_t i = 1; i < s->plan->space_count; i++) {
-        const takt_plan_space *space = &s->plan->space[i];
-        stated += space->constants + space->state + space->arena;
-    }
-    const size_t counted = gpu_count().live_bytes;
-    EXPECT(counted >= stated && counted - stated <= WORDS,
-           "%s: the plan has %zu bytes, %zu counted", path, stated, counted);
-}
 
 static void same_bits(const model *row)
 {
