@@ -1,4 +1,4 @@
-/* agree.h - holds plans to the interpreter, step by step, and to each other, bit by bit.
+/* agree.h - compares plans with the interpreter, step by step, and with each other, bit by bit.
  *
  * Every step of an unfused plan is checked on the inputs that it really had, so errors do not add
  * up and discontinuities do not matter; every other plan of the same graph must then give the same

@@ -1,5 +1,5 @@
-/* gpu_cut.c - long segments are split, so that a run can be interrupted between them; a run that is
- * only started is not; a session may be destroyed during its run. */
+/* gpu_cut.c - long segments are split, so that a run can be interrupted between them; an
+ * asynchronous run is not split; a session may be destroyed during its run. */
 #include <stdio.h>
 #include <string.h>
 

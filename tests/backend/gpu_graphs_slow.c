@@ -1,4 +1,4 @@
-/* gpu_graphs_slow.c - random graphs on the cuda backend over the driver of the tests, every step
+/* gpu_graphs_slow.c - random graphs on the cuda backend with the tests' driver, with every step
  * that has device code on the device: the cpu's bits, in two runs.
  *
  *     gpu_graphs_slow [--count N] [--seed FIRST] [--device 1]

@@ -1,5 +1,5 @@
-/* gpu_rnn.c - recurrent layers as one kernel of the cuda backend, over the driver of the tests:
- * every form of a cell has the cpu's bits, cut into blocks or not, in any order of threads. */
+/* gpu_rnn.c - recurrent layers as one kernel of the cuda backend, with the tests' driver: every
+ * form of a cell has the cpu's bits, cut into blocks or not, in any order of threads. */
 #include <stdio.h>
 #include <string.h>
 

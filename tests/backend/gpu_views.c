@@ -1,5 +1,5 @@
-/* gpu_views.c - buffers in the memory of a device, DLPack from there, streams of the caller's, and
- * runs without a thread, over the driver of the tests. */
+/* gpu_views.c - buffers in device memory, DLPack from there, the caller's streams, and runs without
+ * a thread, with the tests' driver. */
 #include "backend/gpu_session.h"
 
 #include <takt/dlpack.h>

@@ -1,5 +1,5 @@
 """train_rows.py - bench/train/run measures a row against a peer, names one that is missing, and
-keeps its table. The peer is a Python without packages, so this takes no other engine."""
+keeps its table. The peer is a Python without packages, so no other engine is needed."""
 import json
 import os
 import shutil

@@ -1,7 +1,7 @@
 """_ceilings.py - a folder in which the machine's ceilings are kept, so that no test measures them.
 
-A machine on which others compute keeps no ceilings, and so every command would measure them again:
-two seconds of computing each. What the figures are matters to no test that uses this.
+A busy machine does not store ceilings, so every command would measure them again, for two seconds
+each. No test that uses this depends on the figures.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 """logic_embedded.py - rules over relations in an embedding space: at temperature 0 random programs
-derive what they derive from the facts themselves, and nothing else; above they guess.
+derive exactly the same as from the facts themselves; above it they generalise.
 
 TAKT_PROGRAMS says how many programs, TAKT_FIRST the first seed. Programs share a text, 40 to each,
 under names of their own. Facts are embedded by random unit vectors of 128 numbers, as in

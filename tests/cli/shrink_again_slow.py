@@ -1,4 +1,5 @@
-"""shrink_again_slow.py - what `quantize`, `prune` and `lowrank` report is what is measured again.
+"""shrink_again_slow.py - reports of `quantize`, `prune` and `lowrank` are confirmed by a second
+measurement.
 
 200 random convolutional networks: each verb's result is valid and planned, and where its report
 says "faster", models that run alternately again (`takt benchmark compare`) do not say "slower".

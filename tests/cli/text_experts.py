@@ -1,5 +1,6 @@
 """text_experts.py - experts in blocks: products with activations in 8 bits give the same text for
-any threads, vector code, `-b` and company, and stay close to exact arithmetic."""
+any number of threads, vector code, `-b` and other texts in the batch, and stay close to exact
+arithmetic."""
 import os
 import random
 import re

@@ -1,5 +1,5 @@
 /* fz_folder.c - any bytes as a folder of Hugging Face: config.json up to the first NUL, then
- * model.safetensors. Two readings agree, a model that loads is a valid graph, nothing stays. */
+ * model.safetensors. Two readings agree, a model that loads is a valid graph, nothing leaks. */
 #include <string.h>
 
 #include "fuzz/target.h"

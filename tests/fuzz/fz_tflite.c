@@ -1,5 +1,5 @@
-/* fz_tflite.c - any bytes as a TensorFlow Lite model: two readings agree; one that loads is a valid
- * graph, which is written again. */
+/* fz_tflite.c - any bytes as a TensorFlow Lite model: two readings agree; a model that loads is a
+ * valid graph, and is written again. */
 #include "fuzz/target.h"
 #include "io/read.h"
 #include "io/tflite/write/write.h"

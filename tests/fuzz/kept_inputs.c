@@ -1,8 +1,8 @@
 /* kept_inputs.c - keeps the last inputs of a process in the file TAKT_FUZZ_KEPT.
  *
- * libFuzzer writes the input of a crash by the allocator of the process that crashed: a damaged
- * heap takes the input along. It may also be an earlier input that did the damage. The file is
- * mapped and shared, so it is whole however the process ends. scripts/fuzz-many reads it.
+ * libFuzzer writes the input of a crash with the allocator of the crashed process: if the heap is
+ * damaged, the input is lost. An earlier input may also have done the damage. The file is mapped
+ * and shared, so it is complete however the process ends. scripts/fuzz-many reads it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* sessions.c - ten thousand sessions on a device, made, run and destroyed: nothing grows.
  *
- * Skipped where there is no device. Two contexts take turns, as two libraries in one process would.
+ * Skipped where there is no device. Two contexts alternate, like two libraries in one process.
  * Memory of the device and of the process is compared after a tenth of the sessions and at the end;
  * every result has the bits of the first.
  *

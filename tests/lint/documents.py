@@ -1,7 +1,7 @@
 """documents.py - files, folders and built programs that ARCHITECTURE.md and docs/ name exist, and
 ARCHITECTURE.md names all folders of src/ and tests/ but families of kernels and the tests' data.
 
-What is in backquotes is looked at if it has an ending of code, or begins with a folder of the root
+Names in backquotes are checked if they have an ending of code, or begin with a folder of the root
 or of src/. It may be the end of a path, `group.c` or `cpu/cpu.h`; * stands for anything, and so
 does what is written in capitals (`src/op/NAME.c`).
 """

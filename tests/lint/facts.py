@@ -1,10 +1,10 @@
-"""facts.py - facts have types, and nothing but a backend's folder and one list knows its name.
+"""facts.py - facts are typed, and only a backend's folder and one list know its name.
 
 Kernel names, kinds, notes, causes and messages are written for people. Code in src/ or tools/ that
-compares them with strcmp or looks into them with strstr breaks when somebody words them better:
-takt_facts, enums and error ids say the same. And nothing outside src/backend/NAME and
-src/backend/list.h names a backend's record, but for the places below: a new backend is a folder and
-a line of that list.
+compares them with strcmp or looks into them with strstr breaks when they are reworded: takt_facts,
+enums and error ids hold the same facts. And nothing outside src/backend/NAME and src/backend/list.h
+names a backend's record, but for the places below: a new backend is a folder and a line of that
+list.
 """
 import re
 

@@ -1,4 +1,4 @@
-"""references.py - what library code may call.
+"""references.py - the functions that library code may call.
 
 Nothing may end the process or print. Only src/os talks to the operating system; every other object
 may refer to Takt itself, to the libc functions below (no I/O, no allocation, no state), and libm.

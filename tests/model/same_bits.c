@@ -1,9 +1,9 @@
-/* same_bits.c - one digest per model, whatever the threads, the instruction set, the passes without
- * a licence, and the place in a batch.
+/* same_bits.c - one digest per model, for any threads, instruction set, passes without a licence,
+ * and position in a batch.
  *
  * tests/model/digests.txt holds `model sizes digest` for the standard passes, and again for no
- * licensed ones. The file is the same for every machine: cross-built programs are held to it too.
- * `same_bits --bless` rewrites it.
+ * licensed ones. The file is the same for every machine: cross-built programs are compared with it
+ * too. `same_bits --bless` rewrites it.
  */
 #include <string.h>
 

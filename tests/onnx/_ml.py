@@ -1,7 +1,7 @@
 """_ml.py - models of ai.onnx.ml: made, run on ref and cpu, and compared.
 
 Every case writes a model and the standard's test data, and has Takt compare on ref and on cpu. With
-`--runtime` (and onnxruntime installed) the same expectations are held against onnxruntime.
+`--runtime` (and onnxruntime installed) the same expectations are compared with onnxruntime.
 """
 import math
 import os

@@ -1,9 +1,9 @@
-"""_variants.py SUITE OUT - what a campaign of fuzzing begins with, from ONNX's own test suite.
+"""_variants.py SUITE OUT - seeds of a fuzzing campaign, from ONNX's own test suite.
 
 SUITE has a folder for each test: model.onnx and test_data_set_0/input_N.pb. For each model OUT gets
 the model as it is; with all its inputs, or all but the first, or those of integers as initializers,
-so that what depends on values is worked out while it is read; and with names instead of sizes in
-the types of its inputs. Models above 16 KiB are left out.
+so that the reader computes what depends on values; and with names instead of sizes in the types of
+its inputs. Models above 16 KiB are left out.
 """
 import glob
 import hashlib

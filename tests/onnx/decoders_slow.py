@@ -4,7 +4,7 @@ decoding of 64 tokens gives onnxruntime's tokens.
 Small GPT-2, Llama, T5 and Whisper with random weights; of the last two the merged decoder, which
 chooses its branch by use_cache_branch. Needs torch, transformers, optimum-onnx and onnxruntime,
 here or in build/venv (TAKT_VENV), and Takt's Python extension; without them this is skipped. Names
-choose some.
+as arguments select some.
 """
 import os
 import sys

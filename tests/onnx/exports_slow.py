@@ -1,8 +1,9 @@
-"""exports_slow.py - torchvision's detectors as torch exports them: sizes that values decide, in
-branches and in loops. Results are onnxruntime's.
+"""exports_slow.py - torchvision's detectors as exported by torch: sizes found at run time, in
+branches and in loops. Results are compared with onnxruntime.
 
 Small ones with random weights, images of three sizes each. Needs torch, torchvision and
-onnxruntime, here or in build/venv (TAKT_VENV); without them this is skipped. Names choose some.
+onnxruntime, here or in build/venv (TAKT_VENV); without them this is skipped. Names as arguments
+select some.
 """
 import os
 import subprocess

@@ -1,8 +1,8 @@
-/* hostile_large.c - the bad inputs that are too large for the corpus, made while this runs, and
- * limits at their edge.
+/* hostile_large.c - the bad inputs that are too large for the corpus, made at run time, and limits
+ * just reached and exceeded.
  *
- * Each is refused, or loads, within bounds of time and memory: 16 times its bytes and 1 MiB, and
- * less where they are payload.
+ * Each is refused, or loads, within bounds of time and memory: 16 times its bytes plus 1 MiB, less
+ * for payload bytes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 """old_opsets.py - forms that exporters wrote for opset 6 to 10, where settings are attributes, and
-named sizes, against results worked out in plain Python."""
+named sizes, against results computed in plain Python."""
 import itertools
 import os
 import struct

@@ -3,7 +3,7 @@
     runtime_suite.py             all cases; the counts are the last lines
     runtime_suite.py WORD...     cases whose names contain one of the words, each with its result
 
-The results are held against the outputs that the suite stores. A case counts only if onnxruntime
+The results are compared with the outputs stored in the suite. A case counts only if onnxruntime
 gives them for the model as it came. Needs onnx and onnxruntime: skipped without them.
 """
 import collections

@@ -1,8 +1,8 @@
-"""settings_found.py - inputs that set what an operator does: the axis of a DFT, the frames of an
+"""settings_found.py - inputs that are settings of an operator: the axis of a DFT, the frames of an
 STFT, the picture of Col2Im and MaxUnpool, the bins of a mel matrix, training mode of a Dropout.
 
-Each model is converted without their values, so a run has to find them. For several values of each
-it must give what the same model gives with the values in the file, and refuse what cannot be.
+Each model is converted without their values, so a run has to find them. For several values it must
+give the same results as with the values in the file, and refuse impossible ones.
 """
 import os
 import struct

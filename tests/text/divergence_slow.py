@@ -1,8 +1,8 @@
-"""divergence_slow.py - what rounding costs, against llama.cpp: the mean Kullback-Leibler divergence
-from exact arithmetic over 2,048 tokens, with activations in 8 bits for each type of weights, and
-with a cache of keys and values in q8_0. Super-blocks and such a cache want longer rows and heads
-than stories260K has: models with random weights take its place. At most 1.1 times llama.cpp's own.
-Needs the package xllamacpp and the model stories260K of the shared data."""
+"""divergence_slow.py - the loss by rounding, compared with llama.cpp: the mean Kullback-Leibler
+divergence from exact arithmetic over 2,048 tokens, with activations in 8 bits for each type of
+weights, and with a cache of keys and values in q8_0. Super-blocks and such a cache want longer rows
+and heads than stories260K has: models with random weights take its place. At most 1.1 times
+llama.cpp's own. Needs the package xllamacpp and the model stories260K of the shared data."""
 import os
 import sys
 

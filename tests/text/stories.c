@@ -1,4 +1,4 @@
-/* stories.c - a trained model in GGUF: scores and texts as llama.cpp has them, the same bits for
+/* stories.c - a trained model in GGUF: the same scores and texts as llama.cpp, the same bits for
  * any threads, instruction set and parts of the prompt. */
 #include <math.h>
 #include <stdlib.h>

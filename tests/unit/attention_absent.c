@@ -1,4 +1,4 @@
-/* attention_absent.c - keys beyond the causal limit have no part in attention, whatever is there.
+/* attention_absent.c - keys beyond the causal limit do not affect attention, whatever they contain.
  *
  * Infinities and NaN lie in rows of k and v that some queries do not see. The results of cpu are
  * those of ref, for few and many rows, one and several threads, all element types, with the step

@@ -1,4 +1,4 @@
-/* attention_length.c - attention that is told how many keys each sequence has.
+/* attention_length.c - attention with the number of keys of each sequence as an input.
  *
  * Keys from a sequence's length on are absent, whatever lies there: the result has the bits of the
  * same attention with that many keys and no more. Results of cpu are those of ref, in all element

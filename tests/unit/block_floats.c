@@ -1,5 +1,5 @@
 /* block_floats.c - many rows by block-quantised weights: the bits of the scalar kernel of few rows,
- * whichever product takes the floats, by pieces or by strips. */
+ * whichever product kernel uses the floats, by pieces or by strips. */
 #include "backend/cpu/block_floats.h"
 
 #include <stdlib.h>

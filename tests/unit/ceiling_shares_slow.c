@@ -1,6 +1,6 @@
 /* ceiling_shares_slow.c - on a quiet machine: a copy reaches memory's ceiling, a large product the
- * arithmetic one, steps add up to the run, and looking at them costs little. A busy machine gets
- * several chances, and then is skipped: it says nothing. */
+ * arithmetic one, steps add up to the run, and measuring them costs little. A busy machine gets
+ * several attempts, and then the test is skipped. */
 #include <math.h>
 #include <string.h>
 #include <takt/takt.h>

@@ -1,4 +1,4 @@
-/* cpu_graphs.c - random graphs on the cpu backend: right step by step, the same bits everywhere.
+/* cpu_graphs.c - random graphs on the cpu backend: each step correct, the same bits everywhere.
  *
  *     cpu_graphs [--count N] [--seed FIRST]
  */

@@ -1,8 +1,8 @@
-/* error_ids.c - every id of the error catalogue happens in a test: here, or where its name stands.
+/* error_ids.c - every id of the error catalogue occurs in a test: here, or in one that names it.
  *
  * A row makes one failure. An id without a row must be expected, as TAKT_E_<NAME> or by its number,
- * by a test of its own area (error_runs.c for plans and runs); one that is nowhere is an id that
- * nothing can produce, and is to be removed, never to be used again.
+ * by a test of its own area (error_runs.c for plans and runs); an id without any test cannot occur:
+ * remove it, and never reuse it.
  */
 #include <dirent.h>
 #include <errno.h>

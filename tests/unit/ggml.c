@@ -1,6 +1,6 @@
 /* ggml.c - weights in ggml's block formats: their floats, and products with them.
  *
- * Floats are held to sums that gguf-py, ggml's own package, gives for the same bytes. A product has
+ * Floats are compared with sums from gguf-py, ggml's own package, for the same bytes. A product has
  * the bits of the product with those floats, for few and many rows, tails, threads and instruction
  * sets. A plan holds the bytes of the blocks and nothing else.
  */

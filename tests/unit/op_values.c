@@ -1,6 +1,7 @@
-/* op_values.c - results of structural ops worked out by hand, and their faults.
+/* op_values.c - results of structural ops computed by hand, and their faults.
  *
- * tests/unit/ops.c holds evaluation, lowering and gradient to one another; this pins them down.
+ * tests/unit/ops.c compares evaluation, lowering and gradient with each other; this test fixes
+ * their values.
  */
 #include <math.h>
 #include <stdio.h>

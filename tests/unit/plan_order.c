@@ -1,5 +1,5 @@
-/* plan_order.c - other orders, values made twice, donated and static inputs: less memory or fewer
- * steps, and always the same bits. */
+/* plan_order.c - other orders, rematerialised values, donated and static inputs: less memory or
+ * fewer steps, and always the same bits. */
 #include "test.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* ranges_dilated.c - a dilated convolution of a size inside a range has the bits of a plan for that
- * size alone, also where a name of 1 would go in before the passes. */
+ * size alone, even if a size of 1 would be substituted before the passes. */
 #include <string.h>
 
 #include <takt/takt.h>

@@ -1,5 +1,5 @@
-/* rescale.c - a fixed-point factor that is known before the run, which is lowered to fewer
- * operations: the bits of one that is not known. */
+/* rescale.c - a constant fixed-point factor, which is lowered to fewer operations, gives the bits
+ * of one that is not constant. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* run_reversed.c - tasks of one thread go forward in one run and back in the next, with the same
- * bits; of several threads each is done once. */
+/* run_reversed.c - with one thread, tasks run in alternating order from run to run, with the same
+ * bits; with several threads each runs once. */
 #include <stdlib.h>
 #include <string.h>
 

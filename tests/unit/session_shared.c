@@ -2,8 +2,8 @@
  * another.
  *
  * The results have the bits of one session that sees it all. Two runs at once are refused. A run
- * that is stopped at any step leaves a cache whose next run gives what it would have given; what
- * lies beyond the part in use is not kept for that.
+ * that is stopped at any step leaves a cache whose next run gives the same result; data beyond the
+ * part in use is not preserved.
  */
 #include "test.h"
 

@@ -1,5 +1,5 @@
-/* session_state.c - state over runs: old or new whatever happens, the same bits in one piece or in
- * many, kept when sizes change. */
+/* session_state.c - state across runs: old or new whatever happens, the same bits in one chunk or
+ * in many, preserved when sizes change. */
 #include "test.h"
 
 #include <string.h>

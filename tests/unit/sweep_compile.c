@@ -1,5 +1,5 @@
 /* sweep_compile.c - loading, planning and running the examples when memory or threads run out, at
- * every operation: the right error, and nothing left behind. */
+ * every operation: the right error, and nothing leaks. */
 #include <stdlib.h>
 #include <string.h>
 

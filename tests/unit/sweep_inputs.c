@@ -1,5 +1,5 @@
-/* sweep_inputs.c - what fuzzing has learnt, loaded, planned and run while memory runs out: the
- * right error, nothing freed twice, nothing left behind.
+/* sweep_inputs.c - inputs found by fuzzing, loaded, planned and run while memory runs out: the
+ * right error, nothing freed twice, nothing leaked.
  *
  * Alone it takes every input of tests/corpus/e2e, onnx, taktp and text, and lets some of its
  * requests fail: up to 400 for each of e2e, 12 for each of the others.

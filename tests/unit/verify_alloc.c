@@ -1,5 +1,5 @@
 /* verify_alloc.c - clauses, `takt check`, `takt verify` and `takt diff` while memory runs out: an
- * error, nothing freed twice, nothing left behind. */
+ * error, nothing freed twice, nothing leaked. */
 #include <string.h>
 
 #include <takt/takt.h>

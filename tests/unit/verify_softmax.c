@@ -1,5 +1,5 @@
 /* verify_softmax.c - rows of linear bounds through attention: differences are bounded once, and
- * moved factors of products lead back to where they were. */
+ * moved factors of products are traced back to their source. */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* conv_case.h - a model run under many settings, for the tests of convolutions.
  *
  * Inputs get random values. Results must be equal bit for bit under every setting. The first is
- * also held to the reference backend, whose arithmetic is double: the error of a sum of k products
- * is at most gamma_k times the sum of their magnitudes, which is the same model on the magnitudes
- * of its inputs.
+ * also compared with the reference backend, whose arithmetic is double: the error of a sum of k
+ * products is at most gamma_k times the sum of their magnitudes, which is the same model on the
+ * magnitudes of its inputs.
  */
 #ifndef TAKT_TESTS_UTIL_CONV_CASE_H
 #define TAKT_TESTS_UTIL_CONV_CASE_H

@@ -2,9 +2,9 @@
  *
  * The kernels are compiled as C (kernel/cuda/lang.h). A thread is a fiber; SYNC() switches to the
  * next one until all have come to it. Threads of a block run in the given order between two
- * barriers, blocks one after another in the same order (those of a cooperative launch in turns,
- * each until it waits for another): a kernel that lacks a barrier differs from
- * its scalar kernel in one order at least. Shared memory begins as NaN.
+ * barriers, blocks one after another in the same order (those of a cooperative launch alternate,
+ * each until it waits for another): a kernel that lacks a barrier differs from its scalar kernel in
+ * one order at least. Shared memory begins as NaN.
  */
 #ifndef TAKT_TESTS_UTIL_GRID_H
 #define TAKT_TESTS_UTIL_GRID_H

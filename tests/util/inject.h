@@ -1,4 +1,4 @@
-/* inject.h - services for a context that fail on demand and notice every misuse of memory.
+/* inject.h - services for a context that fail on demand and detect every misuse of memory.
  *
  *     static takt_status scenario(takt_inject *inject, void *user)
  *     {
