@@ -172,7 +172,7 @@ typedef struct takt_imatrix_options {
     size_t *matrices;  /**< receives how many matrices were seen; may be NULL */
 } takt_imatrix_options;
 
-/** Reads tokens with a language model and writes the mean squared input of each column of its
+/** Reads tokens with a language model and writes the sums of squared inputs of each column of its
  *  matrices: an importance matrix in GGUF, which llama.cpp reads as well. Use a model of F32 or
  *  F16. TAKT_ERR_ARGUMENT (7501) for fewer than two tokens. */
 TAKT_API TAKT_MUST_USE takt_status takt_imatrix_write(takt_ctx *ctx, const char *model,

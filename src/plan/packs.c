@@ -36,7 +36,7 @@ static size_t slot_of(const takt_packs *p, takt_sign sign)
     return at;
 }
 
-/* Equal nodes of one graph are merged, so the first of several with a sign is right. */
+/* Equal nodes of one graph are merged, so the first entry with a sign is the right one. */
 static takt_status sign_all(takt_packs *p, const takt_graph *g)
 {
     void *signs, *table;

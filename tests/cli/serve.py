@@ -257,7 +257,7 @@ def full_queue(server, head, bodies):
 
 
 def answered(server):
-    """Whether a request is answered, once the server has seen which clients went."""
+    """Whether a request is answered, after the server has noticed which clients disconnected."""
     until = time.time() + 20
     while time.time() < until:
         if server.post("/v1/completions", {"prompt": "a", "max_tokens": 2})[0] == 200:

@@ -1,5 +1,5 @@
-/* lengths_slow.c - the same bits along a random walk of a thousand sizes, and along one of batches
- * of every model of the zoo and of the examples that has them. */
+/* lengths_slow.c - the same bits along a random walk of a thousand sizes, and, for every model of
+ * the zoo and of the examples with a batch, along one of batch sizes. */
 #include <glob.h>
 
 #include "util/lengths.h"

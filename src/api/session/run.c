@@ -95,7 +95,7 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
 
 /* ---- events ---- */
 
-/* A run, as the step events of a context's reader name it. */
+/* The step events of a run, as a context's reader gets them. */
 typedef struct events {
     takt_watched watched;
     takt_watch steps;

@@ -3,7 +3,7 @@
 #include "backend/cuda/step.h"
 #include "op/ops.h"
 
-/* Every element of a line is compared with every other: longer lines are the cpu's. */
+/* Every element of a line is compared with every other: longer lines are left to the cpu. */
 enum { LONGEST = 16384 };
 
 static bool is_order(const takt_op *op)

@@ -11,7 +11,7 @@ DEVICE word added(uint8_t as, word a, word b)
                             : a + b;
 }
 
-/* One by one, a line a thread: the order is the definition. */
+/* One thread per line, element by element: the order is part of the definition. */
 KERNEL(takt_cuda_lines_sum, takt_cuda_lines_args, TAKT_CUDA_MOVE_THREADS)
 {
     const uint64_t line = INDEX;

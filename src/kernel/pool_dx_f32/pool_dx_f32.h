@@ -8,8 +8,9 @@
  *
  *   padding    positions outside [0, width) and rows that are NULL are left out
  *   alignment  none beyond that of float
- *   reads      x (largest only), dy, divisor and dx, which need not be read if `is_disjoint`;
- * writes dx, lanes that nothing is added to with what they hold aliasing   dx overlaps no operand
+ *   reads      x (largest only), dy, divisor and dx (need not be read if `is_disjoint`)
+ *   writes     dx; lanes that nothing is added to keep their values
+ *   aliasing   dx overlaps no operand
  */
 #ifndef TAKT_KERNEL_POOL_DX_F32_H
 #define TAKT_KERNEL_POOL_DX_F32_H

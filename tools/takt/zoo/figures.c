@@ -1,7 +1,7 @@
 /* figures.c - pictures of 32 x 32 drawn by code.
  *
  *   poses    a figure of lines: positions of head, hip, hands and feet, 0 to 1 across and down
- * depths balls over a floor, lit from above: distance of each pixel, 0 to 1
+ *   depths   balls over a floor, lit from above: distance of each pixel, 0 to 1
  */
 #include <math.h>
 #include <string.h>

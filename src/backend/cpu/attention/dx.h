@@ -6,7 +6,7 @@
 #include "kernel/reduce/reduce.h"
 #include "kernel/rows_dx_f32/rows_dx_f32.h"
 
-/* Queries at a time, and of these or of keys, where a causal limit cuts a block. */
+/* Queries of a block; and queries or keys of a part, where a causal limit cuts a block. */
 enum { TAKT_ATTENTION_DX_BLOCK = TAKT_GEMM_CHUNK, TAKT_ATTENTION_DX_STRIP = 32 };
 
 typedef struct takt_attention_dx {
