@@ -185,6 +185,11 @@ static void refuses_rates(void)
         EXPECT_STATUS(own, takt_data_open(own, "r.tsv", NULL, &d), TAKT_ERR_FORMAT);
         EXPECT_TEXT(takt_last_error_info(own)->message,
                     "b.wav has 15936 samples a second, a.wav has 8000");
+        sound[24] = sound[25] = 0; /* a file that does not say its rate */
+        EXPECT_EQ(takt_memfs_put(fs, "a.wav", sound, sizeof sound - 1), 0);
+        EXPECT_OK(own, takt_data_open(own, "r.tsv", NULL, &d));
+        EXPECT_EQ(takt_data_rate(d), 15936);
+        takt_data_destroy(d);
     }
     takt_ctx_destroy(own);
     takt_memfs_destroy(fs);

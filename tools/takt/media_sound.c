@@ -88,10 +88,10 @@ size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64
 static int check_rate(const media_file *f, int64_t rate)
 {
     const double wanted = takt_model_sample_rate(f->model);
-    char hint[200];
+    char hint[80];
     if (rate == 0 || wanted == 0 || (double)rate == wanted)
         return TAKT_EXIT_OK;
-    snprintf(hint, sizeof hint, "ffmpeg -i %.80s -ar %g new.wav converts it", f->path, wanted);
+    snprintf(hint, sizeof hint, "ffmpeg -i OLD.wav -ar %g NEW.wav converts it", wanted);
     return tool_usage_error(f->t, 1003, hint, "%s was recorded at %lld Hz; the model expects %g Hz",
                             f->path, (long long)rate, wanted);
 }

@@ -137,19 +137,22 @@ static takt_status open_sample(gathering *g, const entry *e, takt_data_set *one)
 /* The common type of all samples: that of the first, and for sounds the longest. */
 static takt_status find_type(gathering *g, takt_type *type)
 {
+    size_t first = 0;
     for (size_t i = 0; i < g->count; i++) {
         takt_data_set one;
         TAKT_TRY(open_sample(g, g->at[i], &one));
         const takt_type own = one.field[0].tensor.type;
         const int64_t rate = one.rate;
         takt_data_set_deinit(&one);
-        if (i == 0) {
+        if (i == 0)
             *type = own;
+        if (g->set->rate == 0) { /* the files so far do not say it */
             g->set->rate = rate;
-        } else if (own.rank == 2 && type->rank == 2 && rate != g->set->rate)
+            first = i;
+        } else if (rate != 0 && rate != g->set->rate)
             return takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
                              "%s has %lld samples a second, %s has %lld", g->at[i]->path,
-                             (long long)rate, g->at[0]->path, (long long)g->set->rate);
+                             (long long)rate, g->at[first]->path, (long long)g->set->rate);
         if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
             type->dim[1] = own.dim[1];
         if (type->rank != 2)
