@@ -56,7 +56,8 @@ def lines(title: str, series: "dict[str, Sequence[float]]") -> str:
     def place(point: "tuple[int, float]") -> str:
         return f"{40 + 300 * point[0] / last:.1f},{150 - 130 * (point[1] - low) / span:.1f}"
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 440 170" width="440" '
-             f'height="170" font-family="sans-serif" font-size="11"><title>{escape(title)}</title>'
+             f'height="170" style="max-width:100%;height:auto" font-family="sans-serif" '
+             f'font-size="11"><title>{escape(title)}</title>'
              f'<text x="2" y="24">{high:.3g}</text><text x="2" y="152">{low:.3g}</text>'
              f'<text x="40" y="166">0</text><text x="340" y="166" text-anchor="end">{last}</text>']
     for i, (name, points) in enumerate(drawn.items()):

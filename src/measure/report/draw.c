@@ -155,8 +155,9 @@ takt_status takt_plan_draw(const takt_plan *plan, takt_sink_fn *sink, void *user
     const int width = LEFT + WIDE + 30, height = TOP + HEIGHT + 40;
     takt_text_add(&text,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-                  "height=\"%d\" font-family=\"sans-serif\">\n<rect width=\"100%%\" "
-                  "height=\"100%%\" fill=\"white\"/>\n",
+                  "height=\"%d\" style=\"max-width:100%%;height:auto\" "
+                  "font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
+                  "fill=\"white\"/>\n",
                   width, height, width, height);
     step_names(&c);
     boxes(&c);
