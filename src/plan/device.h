@@ -58,7 +58,7 @@ typedef struct takt_machine {
     double flops_per_us, bytes_per_us; /* of a step */
     double step_us;                    /* overhead per step */
     double segment_us;                 /* to start a segment and to detect its end */
-    double copy_us, copied_per_us;     /* time of a copy from or to the host, and of a byte of it */
+    double copy_us, copied_per_us;     /* a copy from or to the host: fixed time, bytes a us */
 } takt_machine;
 
 /* One measured performance figure of a device. */

@@ -15,7 +15,7 @@ struct takt_products {
     takt_pack_fn *pack;
     takt_panels panels;
     float *a, *b, *c, *gathered, *scratch;
-    uint32_t *active; /* number of elements that some row uses */
+    uint32_t *active; /* indices of the elements that some row uses */
     size_t active_count;
     double *largest; /* per element of a row */
     double **error;  /* per node: cost of an element; NULL: none of its parts uses f32 */

@@ -118,7 +118,7 @@ static void texts(void)
     }
 }
 
-/* One digest of a drawn text for every way to compute it. */
+/* A drawn text has the same digest in every way to compute it. */
 static void same_bits(void)
 {
     static const takt_sampling drawn = {.temperature = 1.2, .top_k = 40, .top_p = 0.95, .seed = 7};

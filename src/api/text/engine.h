@@ -113,7 +113,7 @@ struct takt_generator {
     float *kept_scores;      /* of a run whose output is used again; allocated when needed */
     takt_many *many;         /* texts of takt_generate_many; NULL: only this one */
     size_t ahead;            /* tokens after `position` that are in the state and in `history` */
-    _Atomic uint64_t calls;  /* twice the number of texts that ended, plus 1 while inside one */
+    _Atomic uint64_t calls;  /* twice the number of calls that ended, plus 1 inside one */
     _Atomic uint64_t cancel; /* the value of `calls` in the call that is to end; 0: none */
 };
 

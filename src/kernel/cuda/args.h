@@ -97,8 +97,8 @@ enum {
     TAKT_CUDA_REDUCE_RESULTS = 16, /* of a block */
     TAKT_CUDA_REDUCE_ROW = 32768,  /* chunks that y counts; z counts rows of them */
     /* For very long rows: chunks that a block takes at a time, their stride in shared memory, the
-       number of such buffers, sums of chunks that are added at a time, and bytes of shared memory,
-       which has two more floats per lane. */
+     * number of such buffers, sums of chunks that are added at a time, and bytes of shared memory,
+     * which has two more floats per lane. */
     TAKT_CUDA_REDUCE_EACH = 2,
     TAKT_CUDA_REDUCE_LINE = 4096 + 16,
     TAKT_CUDA_REDUCE_STAGES = 3,

@@ -60,7 +60,8 @@ typedef struct maker {
     uint64_t *seed;
 } maker;
 
-/* A random piece, or one of the classes in `wanted` that exist (is_complete); returns its class. */
+/* A random piece; of the classes that are not 0 in `wanted`, which have pieces (is_complete).
+ * Returns its class. */
 static int draw(const maker *m, const char *wanted, const float **piece)
 {
     for (;;) {
