@@ -1,4 +1,5 @@
 """media.py - images and recordings as inputs: decoded, resized, laid out, normalised, and named."""
+import os
 import struct
 import zlib
 
@@ -160,6 +161,11 @@ right = wav("right.wav", range(8), 11025)
 for own, hertz in ((CEPSTRUM, "11025"), (compiled, "11025"), ("zoo:keyword_spot", "8000")):
     fails(2, "run", own, "-i", fast, says=["fast.wav was recorded at 16000 Hz", "expects " + hertz,
                                            "-ar " + hertz])
+for digit in ("0", "1"):
+    os.makedirs(path("digits/" + digit))
+    wav("digits/" + digit + "/a.wav", [0] * 5600, 16000)
+fails(2, "eval", "zoo:keyword_spot", "--data", path("digits"),
+      says=["digits was recorded at 16000 Hz", "expects 8000 Hz"])
 for own in (CEPSTRUM, compiled):
     fails(2, "run", own, "--stream", fast, "-D", "n=4", says=["expects 11025 Hz"])
     succeeds("run", own, "--stream", right, "-D", "n=4")

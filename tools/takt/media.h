@@ -56,6 +56,9 @@ int media_misnamed(const takt_tool *t, const char *path);
  * model's. */
 int media_take_sound(const media_file *f, const takt_tensor_view *raw, int64_t rate,
                      takt_tensor_view *view, char **said);
+/* The exit code of a usage error if recordings have another rate than the model expects: it would
+ * hear them too fast or too slow, and answer anyway. `rate` 0: they do not say. */
+int media_check_rate(takt_tool *t, const takt_model *m, const char *path, int64_t rate);
 /* "16000 samples at 16000 Hz, from -1 to 1"; returns the length. */
 size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64_t rate);
 /* Resized by the triangle filter, which is as wide as the step is where it gets smaller; NULL: no

@@ -84,16 +84,15 @@ size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64
     return (size_t)length;
 }
 
-/* At another rate, the model would hear the recording too fast or too slow, and answer anyway. */
-static int check_rate(const media_file *f, int64_t rate)
+int media_check_rate(takt_tool *t, const takt_model *m, const char *path, int64_t rate)
 {
-    const double wanted = takt_model_sample_rate(f->model);
+    const double wanted = takt_model_sample_rate(m);
     char hint[80];
     if (rate == 0 || wanted == 0 || (double)rate == wanted)
         return TAKT_EXIT_OK;
     snprintf(hint, sizeof hint, "ffmpeg -i OLD.wav -ar %g NEW.wav converts it", wanted);
-    return tool_usage_error(f->t, 1003, hint, "%s was recorded at %lld Hz; the model expects %g Hz",
-                            f->path, (long long)rate, wanted);
+    return tool_usage_error(t, 1003, hint, "%s was recorded at %lld Hz; the model expects %g Hz",
+                            path, (long long)rate, wanted);
 }
 
 int media_take_sound(const media_file *f, const takt_tensor_view *raw, int64_t rate,
@@ -103,7 +102,7 @@ int media_take_sound(const media_file *f, const takt_tensor_view *raw, int64_t r
     const int64_t own = raw->dims[1];
     if (!takes_sound(d))
         return refuse_sound(f);
-    const int code = check_rate(f, rate);
+    const int code = media_check_rate(f->t, f->model, f->path, rate);
     if (code != TAKT_EXIT_OK)
         return code;
     const int64_t wanted = media_is_open(d, d->rank - 1) ? own : d->dims[d->rank - 1];
@@ -137,5 +136,6 @@ int tool_load_sound(const media_file *f, takt_tensor_view *sound, int64_t *rate)
     const takt_status status = media_decode(f->t, f->path, sound, rate);
     if (status != TAKT_OK)
         return tool_finish(f->t, status);
-    return sound->rank == 2 ? check_rate(f, *rate) : media_misnamed(f->t, f->path);
+    return sound->rank == 2 ? media_check_rate(f->t, f->model, f->path, *rate)
+                            : media_misnamed(f->t, f->path);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "media.h"
 #include "train.h"
 
 bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, double *value)
@@ -138,7 +139,10 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
     *b = (tool_batch){.room = (size_t)room};
     b->view = calloc(inputs + 2, sizeof *b->view);
     b->field = calloc(inputs + 2, sizeof *b->field);
-    *code = TAKT_EXIT_OK;
+    const char *path = tool_text_of(t, TAKT_F_DATA_SET);
+    *code = media_check_rate(t, m, path != NULL ? path : "the data", takt_data_rate(d));
+    if (*code != TAKT_EXIT_OK)
+        return false;
     bool ok = b->view != NULL && b->field != NULL;
     for (size_t i = 0; i < inputs && ok; i++) {
         const takt_desc *input = takt_model_input(m, i), *field = field_for(d, input, i);
