@@ -143,8 +143,10 @@ void takt_attention_sum(const takt_attention_shared *o, size_t first, size_t cou
 
 /* One query: k and v are read in place. */
 takt_step_run_fn takt_attention_run_one;
-/* The same by tasks that share the keys of a pair. False, and the step is as it was: heads of k and
- * v are shared evenly anyway, or keys are few. */
+/* Whether keys are many, and tasks of whole heads of k and v would leave threads idle for an eighth
+ * of the time. */
+bool takt_attention_is_uneven(const takt_attention *f, size_t tasks);
+/* The same by tasks that share the keys of a pair. False: scratch has no room. */
 bool takt_attention_split(takt_planner *p, takt_attention *f, size_t tasks);
 /* Few queries of few keys, none of them absent for some queries: nothing is packed. `count` queries
  * from `first` on. */

@@ -187,11 +187,10 @@ static void sum(const takt_step *s, const takt_task *t)
     take_share(&c, s->task_count, count_values, sum_piece);
 }
 
-/* Whether tasks of whole heads of k and v would leave threads idle for an eighth of the time. */
-static bool is_uneven(size_t pairs, size_t tasks)
+bool takt_attention_is_uneven(const takt_attention *f, size_t tasks)
 {
-    const size_t each = (pairs + tasks - 1) / tasks;
-    return 8 * (each * tasks - pairs) > each * tasks;
+    const size_t pairs = f->batch * f->shared, each = (pairs + tasks - 1) / tasks;
+    return f->keys >= LEAST && tasks > 1 && 8 * (each * tasks - pairs) > each * tasks;
 }
 
 static bool set_scratch(takt_planner *p, takt_attention *f)
@@ -213,8 +212,6 @@ static bool set_scratch(takt_planner *p, takt_attention *f)
 bool takt_attention_split(takt_planner *p, takt_attention *f, size_t tasks)
 {
     takt_step *s = p->step;
-    if (f->keys < LEAST || tasks < 2 || !is_uneven(f->batch * f->shared, tasks))
-        return false;
     s->task_count = s->prepare_count = tasks;
     if (!set_scratch(p, f)) {
         s->task_count = s->prepare_count = 0;

@@ -320,6 +320,14 @@ static takt_status cut_tasks(takt_planner *p, facts *f, size_t tile)
     return takt_planner_has_room(p) ? TAKT_OK : set_parts(p, f, best, tasks);
 }
 
+static void by_heads(takt_planner *p, facts *f, size_t tasks)
+{
+    p->step->run = takt_attention_run_one;
+    f->wide_at = f->group * takt_attention_aligned(f->keys);
+    p->step->scratch_each = (f->wide_at + takt_attention_wide(f)) * sizeof(float);
+    p->step->task_count = tasks;
+}
+
 static takt_status compile_one(takt_planner *p, facts *f)
 {
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
@@ -330,12 +338,13 @@ static takt_status compile_one(takt_planner *p, facts *f)
     f->direct = takt_kernel_as_direct_f32(takt_planner_kernel(p, "direct_f32"));
     f->parts = most < f->group ? most : f->group;
     set_row_kernels(p, f);
-    if (takt_attention_split(p, f, takt_cpu_tasks(p, flops, bytes, threads)))
+    const size_t tasks = takt_cpu_tasks(p, flops, bytes, threads);
+    if (takt_attention_is_uneven(f, tasks) && takt_attention_split(p, f, tasks))
         return TAKT_OK;
-    p->step->run = takt_attention_run_one;
-    f->wide_at = f->group * takt_attention_aligned(f->keys);
-    p->step->scratch_each = (f->wide_at + takt_attention_wide(f)) * sizeof(float);
-    p->step->task_count = takt_cpu_tasks(p, flops, bytes, pairs * f->parts);
+    by_heads(p, f, takt_cpu_tasks(p, flops, bytes, pairs * f->parts));
+    /* The largest size may share keys, which takes less memory than scores of every worker. */
+    if (!takt_planner_has_room(p) && !takt_attention_split(p, f, tasks))
+        by_heads(p, f, 1);
     return TAKT_OK;
 }
 
