@@ -8,8 +8,9 @@
 
 #include <takt/takt.h>
 
+#include "api/session/session.h"
 #include "base/half.h"
-#include "plan/plan.h"
+#include "plan/resize.h"
 
 typedef struct shape {
     int batch, keys, heads, shared, dim, value_dim;
@@ -144,4 +145,35 @@ static void where(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(bits, where)
+/* The end of the range shares keys, smaller sizes do not: the session is resized for each. */
+static void in_a_range(void)
+{
+    enum { MOST = 600, DIM = 64, HEADS = 4 };
+    static const char text[] = "model m(q: f32[1, 1, 256], k: f32[1, seq, 64]) {\n"
+                               "  return y = op.attention(q, k, k, heads=4, kv_heads=1)\n}\n";
+    static float q[HEADS * DIM], k[MOST * DIM];
+    takt_model *model = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    const takt_plan_options o = {.threads = 2, .sizes = "seq=1..600"};
+    const takt_tensor_view query = {
+        .dtype = TAKT_F32, .rank = 3, .dims = {1, 1, HEADS * DIM}, .data = q};
+    takt_tensor_view keys = {.dtype = TAKT_F32, .rank = 3, .dims = {1, 0, DIM}, .data = k};
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    if (EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
+        EXPECT_OK(ctx, takt_plan_create(model, &o, &plan)) && EXPECT(is_split(plan)))
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    for (int64_t seq = 100; s != NULL && seq < MOST; seq += 45) {
+        keys.dims[1] = seq;
+        EXPECT(takt_session_bind(s, "q", &query) == TAKT_OK &&
+               takt_session_bind(s, "k", &keys) == TAKT_OK && takt_session_run(s) == TAKT_OK);
+        EXPECT(s->range->resizer != NULL && s->plan == takt_resizer_plan(s->range->resizer),
+               "%d keys have a separate plan", (int)seq);
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(bits, where, in_a_range)
