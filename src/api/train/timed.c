@@ -41,12 +41,14 @@ takt_status takt_timed_phases(takt_trainer *t)
 {
     const takt_plan *plan = t->step.session->plan;
     void *nodes, *steps;
-    if (t->phase != NULL)
+    if (t->phase != NULL && t->phase_plan == plan && t->phase_count == plan->step_count)
         return TAKT_OK;
+    takt_timed_forget(t);
     TAKT_TRY(takt_mem_zero(t->ctx, plan->graph->count, 1, "phases", &nodes));
     const takt_status status = takt_mem_zero(t->ctx, plan->step_count, 1, "phases", &steps);
     if (status == TAKT_OK) {
         t->phase = steps;
+        t->phase_plan = plan;
         t->phase_count = plan->step_count;
         takt_phases(plan->graph, nodes);
         for (size_t i = 0; i < plan->step_count; i++)

@@ -49,9 +49,10 @@ struct takt_trainer {
     size_t kept_bytes;
     bool has_kept;           /* `kept` belongs to the step under way */
     const takt_watch *watch; /* around the steps of the plan under way; or NULL */
-    unsigned char *phase;    /* of every step of `step`'s plan; NULL: none was timed so far */
+    unsigned char *phase;    /* of every step of `phase_plan`; NULL: none was timed so far */
     size_t phase_count;
-    char *loaded_note; /* of the last checkpoint, in the arena; or NULL */
+    const takt_plan *phase_plan; /* only compared: in a range of sizes, the session may change it */
+    char *loaded_note;           /* of the last checkpoint, in the arena; or NULL */
     takt_saving saving;
     double estimate; /* seconds of a step, by the last takt_trainer_plan */
     bool async_save; /* the plan counts a second copy of the state */
