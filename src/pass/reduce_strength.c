@@ -125,7 +125,9 @@ static takt_id repeat_channels(takt_rewrite *r, const takt_node *n)
 static takt_id share_sigmoid(takt_rewrite *r, const takt_node *n)
 {
     const takt_id x = r->in->nodes[r->id].in[0];
-    for (size_t i = 0; i < r->in->count; i++) {
+    if (takt_match_single(r, 0)) /* most are: long graphs are not searched for each of them */
+        return TAKT_NONE;
+    for (size_t i = (size_t)x + 1; i < r->in->count; i++) {
         const takt_node *other = &r->in->nodes[i];
         if (other->op == &takt_op_sigmoid && other->in[0] == x)
             return takt_mul(r->out, n->in[0], takt_unary(r->out, &takt_op_sigmoid, n->in[0]));

@@ -85,8 +85,10 @@ static takt_id convolved(takt_tfl_call *c, takt_id x, const axes *a, takt_tfl_fi
     takt_graph *g = c->g;
     const takt_type t = *takt_type_of(g, x);
     const takt_tfl_tensor *tx = takt_tfl_tensor_in(c, 0), *ty = takt_tfl_tensor_out(c, 0);
+    const takt_dtype made = takt_tfl_dtype_of(ty->type);
     image m;
-    if (!image_of(&t, a, takt_tfl_u8(c, 0, 0) != 0, &m) || !takt_tfl_good(c))
+    if (!image_of(&t, a, takt_tfl_u8(c, 0, 0) != 0, &m) || !takt_tfl_good(c) ||
+        (made != TAKT_I8 && made != TAKT_U8))
         return TAKT_NONE;
     const takt_tfl_window w = {.axes = 2, .stride = {1, 1}, .dilation = {1, 1}};
     const int64_t ones[] = {m.dims[3], m.dims[1], 1, 1};
@@ -99,8 +101,7 @@ static takt_id convolved(takt_tfl_call *c, takt_id x, const axes *a, takt_tfl_fi
         [TAKT_INTEGER_B_ZERO] = TAKT_NONE,
         [TAKT_INTEGER_BIAS] = TAKT_NONE,
         [TAKT_INTEGER_SCALE] = takt_tfl_number(c, TAKT_I32, f.multiplier),
-        [TAKT_INTEGER_ZERO] =
-            takt_tfl_number(c, takt_tfl_dtype_of(ty->type), takt_tfl_quant_of(c, ty).zero),
+        [TAKT_INTEGER_ZERO] = takt_tfl_number(c, made, takt_tfl_quant_of(c, ty).zero),
         [TAKT_INTEGER_SHIFT] = takt_tfl_number(c, TAKT_I32, f.shift)};
     const takt_id y =
         takt_graph_call(g, &takt_op_integer_conv, TAKT_INTEGER_ALL, in, TAKT_TFL_CONV_ATTRS, attrs);
