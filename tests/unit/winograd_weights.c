@@ -92,16 +92,18 @@ static void try(size_t cin, size_t cout, size_t order, takt_panels panels)
                                .w_in = step[order][1],
                                .w_tap = step[order][2],
                                .is_flipped = next() % 2};
+    takt_winograd_w_f32_fn *by = takt_kernel_as_winograd_w_f32(
+        takt_kernel_find("winograd_w_f32", takt_isa_detect(), NULL, 0, NULL));
     const size_t count = POINTS * takt_winograd_point_floats(&s, panels);
     float *w = malloc(TAPS * cin * cout * sizeof *w), *packed = malloc(count * sizeof *packed);
     if (EXPECT(w != NULL && packed != NULL)) {
         for (size_t i = 0; i < TAPS * cin * cout; i++)
             w[i] = value();
-        takt_winograd_pack(&s, panels, w, packed);
+        takt_winograd_pack(&s, panels, by, w, packed);
         check(&s, panels, w, packed);
         memset(packed, 0x55, count * sizeof *packed);
         for (size_t i = 0; i < 3; i++)
-            takt_winograd_pack_part(&s, panels, w, packed, (const size_t[2]){i, 3});
+            takt_winograd_pack_part(&s, panels, by, w, packed, (const size_t[2]){i, 3});
         check(&s, panels, w, packed);
     }
     free(w);

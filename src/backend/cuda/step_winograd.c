@@ -42,11 +42,18 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return NULL;
 }
 
+/* Weights are packed by the processor. */
+static takt_winograd_w_f32_fn *transform(void)
+{
+    return takt_kernel_as_winograd_w_f32(
+        takt_kernel_find("winograd_w_f32", takt_isa_detect(), NULL, 0, NULL));
+}
+
 static takt_status pack(void *user, const void *from, void *to)
 {
     const takt_conv_shape *s = user;
     const size_t columns = takt_cuda_columns(s->cout);
-    takt_winograd_pack(s, (takt_panels){columns, columns}, from, to);
+    takt_winograd_pack(s, (takt_panels){columns, columns}, transform(), from, to);
     return TAKT_OK;
 }
 
@@ -54,7 +61,7 @@ static void pack_part(const void *user, const void *from, void *to, size_t index
 {
     const takt_conv_shape *s = user;
     const size_t columns = takt_cuda_columns(s->cout);
-    takt_winograd_pack_part(s, (takt_panels){columns, columns}, from, to,
+    takt_winograd_pack_part(s, (takt_panels){columns, columns}, transform(), from, to,
                             (const size_t[2]){index, count});
 }
 

@@ -115,25 +115,25 @@ static void pack_rows(const packing *k, const float *w, size_t c, size_t end, fl
 }
 
 /* In the order in which the weights lie: the nearer channel inside. */
-static void pack_channels(const takt_conv_shape *s, takt_panels panels, const float *w,
-                          const size_t range[2], float *to)
+static void pack_channels(const packing *k, const float *w, const size_t range[2], float *to)
 {
-    const takt_kernel *found = takt_kernel_find("winograd_w_f32", takt_isa_detect(), NULL, 0, NULL);
-    const packing k = {s, panels, takt_kernel_as_winograd_w_f32(found)};
+    const takt_conv_shape *s = k->shape;
     const size_t end = range[1], step = s->w_out < s->w_in ? ROWS : s->cin;
     for (size_t c = range[0]; c < end; c += step)
-        pack_rows(&k, w, c, c + step < end ? c + step : end, to);
+        pack_rows(k, w, c, c + step < end ? c + step : end, to);
 }
 
-void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, const float *w, float *to)
+void takt_winograd_pack(const takt_conv_shape *s, takt_panels panels, takt_winograd_w_f32_fn *by,
+                        const float *w, float *to)
 {
-    pack_channels(s, panels, w, (const size_t[2]){0, s->cin}, to);
+    pack_channels(&(packing){s, panels, by}, w, (const size_t[2]){0, s->cin}, to);
 }
 
-void takt_winograd_pack_part(const takt_conv_shape *s, takt_panels panels, const float *w,
-                             float *to, const size_t share[2])
+void takt_winograd_pack_part(const takt_conv_shape *s, takt_panels panels,
+                             takt_winograd_w_f32_fn *by, const float *w, float *to,
+                             const size_t share[2])
 {
     size_t range[2];
     takt_cpu_share(s->cin, ROWS, share[0], share[1], &range[0], &range[1]);
-    pack_channels(s, panels, w, range, to);
+    pack_channels(&(packing){s, panels, by}, w, range, to);
 }

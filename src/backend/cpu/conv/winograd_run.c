@@ -211,7 +211,7 @@ void takt_winograd_before(const takt_step *s, const takt_task *t)
 void takt_winograd_prepare(const takt_step *s, const takt_task *t)
 {
     const takt_winograd_conv *f = s->data;
-    takt_winograd_pack_part(&f->shape, f->panels, takt_view_data(t, &s->in[f->w]),
+    takt_winograd_pack_part(&f->shape, f->panels, f->transform_w, takt_view_data(t, &s->in[f->w]),
                             at(t->scratch, f->weights_at),
                             (const size_t[2]){t->index, s->prepare_count});
 }

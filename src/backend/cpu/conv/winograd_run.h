@@ -13,6 +13,7 @@
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
 #include "kernel/winograd_f32/winograd_f32.h"
+#include "kernel/winograd_w_f32/winograd_w_f32.h"
 
 typedef struct takt_winograd_conv {
     takt_conv_shape shape;
@@ -20,6 +21,7 @@ typedef struct takt_winograd_conv {
     takt_gemm_f32_fn *multiply;
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_winograd_f32_fn *transform;
+    takt_winograd_w_f32_fn *transform_w;
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;

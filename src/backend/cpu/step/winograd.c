@@ -37,13 +37,13 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     const size_t bytes = f->w_count * sizeof(float);
     void *wide;
     if (!takt_is_narrow(n)) {
-        takt_winograd_pack(&f->shape, f->panels, from, to);
+        takt_winograd_pack(&f->shape, f->panels, f->transform_w, from, to);
         return TAKT_OK;
     }
     TAKT_TRY(takt_narrow_check(f->ctx, n, from, f->w_count));
     TAKT_TRY(takt_mem_get(f->ctx, bytes, "weights to pack", &wide));
     n->convert(&(takt_convert){.to = TAKT_F32, .from = n->dtype}, wide, from, f->w_count);
-    takt_winograd_pack(&f->shape, f->panels, wide, to);
+    takt_winograd_pack(&f->shape, f->panels, f->transform_w, wide, to);
     takt_mem_put(f->ctx, wide, bytes);
     return TAKT_OK;
 }
@@ -51,7 +51,8 @@ static takt_status pack_constant(void *user, const void *from, void *to)
 static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
 {
     const takt_winograd_conv *f = user;
-    takt_winograd_pack_part(&f->shape, f->panels, from, to, (const size_t[2]){index, count});
+    takt_winograd_pack_part(&f->shape, f->panels, f->transform_w, from, to,
+                            (const size_t[2]){index, count});
 }
 
 static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
@@ -162,6 +163,7 @@ static takt_status compile(takt_planner *p)
     if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_winograd_conv_dx)
         f->shape = takt_conv_shape_flipped(&f->shape);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
+    f->transform_w = takt_kernel_as_winograd_w_f32(takt_planner_find(p, "winograd_w_f32"));
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
