@@ -162,7 +162,7 @@ for own, hertz in ((CEPSTRUM, "11025"), (compiled, "11025"), ("zoo:keyword_spot"
     fails(2, "run", own, "-i", fast, says=["fast.wav was recorded at 16000 Hz", "expects " + hertz,
                                            "-ar " + hertz])
 for digit in ("0", "1"):
-    os.makedirs(path("digits/" + digit))
+    os.makedirs(path("digits/" + digit), exist_ok=True)
     wav("digits/" + digit + "/a.wav", [0] * 5600, 16000)
 fails(2, "eval", "zoo:keyword_spot", "--data", path("digits"),
       says=["digits was recorded at 16000 Hz", "expects 8000 Hz"])
