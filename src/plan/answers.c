@@ -10,7 +10,7 @@
 
 bool takt_answers_replayed(const takt_builder *b)
 {
-    return b->answers != NULL && b->answers->is_again;
+    return b->answers != NULL && b->answers->is_replay;
 }
 
 const takt_answer *takt_answers_next(takt_builder *b, takt_asked what)

@@ -40,7 +40,7 @@ typedef struct takt_answers {
     takt_answer *list;
     size_t count, capacity;
     size_t at;              /* the next to replay */
-    bool is_again;          /* answers are replayed, not collected */
+    bool is_replay;         /* answers are replayed, not collected */
     bool is_rigid;          /* a step requested something that cannot be replayed */
     bool has_children;      /* the step being compiled requested plans of subgraphs */
     takt_sized_step *steps; /* of constants, in the order they run */

@@ -56,12 +56,12 @@ typedef struct takt_found_kernel {
 enum { TAKT_FOUND_KERNELS = 32 };
 
 /* A constant to be made from another one, which does not exist yet. */
-typedef struct takt_promise {
+typedef struct takt_pending {
     takt_pack_name name; /* fill NULL: a copy */
     void *user;          /* of fill */
     uint32_t buffer;
-    struct takt_promise *next;
-} takt_promise;
+    struct takt_pending *next;
+} takt_pending;
 
 struct takt_answers;
 
@@ -102,7 +102,7 @@ typedef struct takt_builder {
     unsigned char *is_late; /* per root: constant, made once something requests it */
     takt_id *reserved;      /* roots promised to a step and not yet made */
     size_t reserved_count;
-    takt_promise *promises;   /* packed forms and copies of them */
+    takt_pending *pending;    /* packed forms and copies of them */
     const takt_group **late;  /* groups being made for these */
     unsigned char *is_wanted; /* per group: it is among them */
     int step_index;           /* of the step being compiled */

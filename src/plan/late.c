@@ -174,16 +174,16 @@ takt_status takt_builder_postpone(takt_builder *b, const takt_pack_name *name, v
     empty.type.dim[0] = (takt_dim)name->bytes;
     TAKT_TRY(takt_builder_new_constant(b, &empty, buffer));
     b->p.plan->buffers[*buffer].space = name->space;
-    takt_promise *p = takt_arena_array(&b->scratch, 1, sizeof *p);
+    takt_pending *p = takt_arena_array(&b->scratch, 1, sizeof *p);
     if (p == NULL)
         return TAKT_ERR_MEMORY;
-    *p = (takt_promise){.name = *name, .user = user, .buffer = *buffer, .next = b->promises};
+    *p = (takt_pending){.name = *name, .user = user, .buffer = *buffer, .next = b->pending};
     p->name.format = takt_arena_text(&b->scratch, name->format, strlen(name->format));
-    b->promises = p;
+    b->pending = p;
     return p->name.format != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-static takt_status keep_promise(takt_builder *b, const takt_promise *p)
+static takt_status make_pending(takt_builder *b, const takt_pending *p)
 {
     takt_plan *plan = b->p.plan;
     uint32_t made;
@@ -210,10 +210,10 @@ takt_status takt_builder_settle(takt_builder *b)
     TAKT_TRY(takt_builder_settle_forms(b));
     if (b->reserved_count > 0)
         TAKT_TRY(make_all(b));
-    while (b->promises != NULL) {
-        const takt_promise *p = b->promises;
-        b->promises = p->next;
-        TAKT_TRY(keep_promise(b, p));
+    while (b->pending != NULL) {
+        const takt_pending *p = b->pending;
+        b->pending = p->next;
+        TAKT_TRY(make_pending(b, p));
     }
     return TAKT_OK;
 }

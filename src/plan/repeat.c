@@ -191,7 +191,7 @@ void takt_repeat_end(takt_repeat *b)
 typedef struct iteration {
     takt_repeat *body;
     const takt_execution *x;
-    bool is_again; /* with its own plan for the sizes so far */
+    bool needs_replan; /* with its own plan for the sizes so far */
 } iteration;
 
 static takt_status fail_bound(const iteration *t, const takt_node *n, size_t name, int64_t found,
@@ -268,7 +268,7 @@ static takt_status point(void *user, size_t step)
         b->is_off = !done;
         TAKT_TRY(status);
     }
-    t->is_again = !done;
+    t->needs_replan = !done;
     return done ? TAKT_OK : TAKT_ERR_STATE;
 }
 
@@ -377,10 +377,10 @@ takt_status takt_repeat_iterate(takt_repeat *b, takt_execution *x, void **base,
     x->point = point;
     x->point_user = &t;
     while (status == TAKT_OK) {
-        t.is_again = false;
+        t.needs_replan = false;
         takt_repeat_bind(x->plan, x->arena, in, out, (void **)(uintptr_t)x->base);
         status = takt_execute(x);
-        if (status == TAKT_OK || !t.is_again)
+        if (status == TAKT_OK || !t.needs_replan)
             break;
         const takt_variant *v;
         status = takt_variants_get(&b->variants, b->names, &v);

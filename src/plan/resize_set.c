@@ -256,7 +256,7 @@ static bool buffers_fit(takt_resizer *r)
 }
 
 /* Recomputes constants of a size used before, with the steps that computed them then. */
-static bool constants_kept(takt_resizer *r)
+static bool recompute_constants(takt_resizer *r)
 {
     bool is_good = true;
     for (size_t i = 0; i < r->sized.step_count && is_good; i++) {
@@ -268,7 +268,7 @@ static bool constants_kept(takt_resizer *r)
 }
 
 /* Plans of subgraphs, which keep more or less the same sizes themselves. */
-static bool children_again(takt_resizer *r)
+static bool resize_children(takt_resizer *r)
 {
     for (size_t i = 0; i < r->answers.count; i++) {
         const takt_graph *graph;
@@ -294,7 +294,7 @@ static bool set_kept(takt_resizer *r, const int64_t *sizes)
         return false;
     takt_visits_renew(&r->visits, r->plan);
     r->has_aliases = false; /* which only compiling needs */
-    return children_again(r) && constants_kept(r) && buffers_fit(r);
+    return resize_children(r) && recompute_constants(r) && buffers_fit(r);
 }
 
 static takt_status put(takt_resizer *r, const int64_t *sizes)
@@ -342,7 +342,7 @@ takt_status takt_resizer_set(takt_resizer *r, const int64_t *sizes, bool *done)
     const takt_status status = put(r, sizes);
     if (status != TAKT_OK)
         return put(r, r->sizes) == TAKT_OK ? status : TAKT_ERR_INTERNAL;
-    r->answers.is_again = r->sized.is_again = true;
+    r->answers.is_replay = r->sized.is_replay = true;
     r->answers.is_rigid = r->sized.is_rigid = false;
     r->sized.at = 0;
     takt_error before;

@@ -119,8 +119,8 @@ static void bound_nodes(takt_hunt *h, takt_job *j, int thread)
     } else {
         takt_region_bound(r, refines);
     }
-    const bool is_again = r->alpha != NULL && h->o->method == TAKT_BY_SEARCH;
-    if (j->split == 0 && h->group == h->s->groups && !is_again)
+    const bool is_refined = r->alpha != NULL && h->o->method == TAKT_BY_SEARCH;
+    if (j->split == 0 && h->group == h->s->groups && !is_refined)
         takt_goal_outputs(r, refines, h->s->lower, h->s->upper);
 }
 

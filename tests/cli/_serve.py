@@ -37,13 +37,13 @@ class Server:
         expect(found, f"the server says {line!r}: {'' if found else self.run.stderr.read()}")
         self.port = int(found.group(1))
         self.memory = self.run.stdout.readline()
-        self.is_told = False
+        self.is_reported = False
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if not self.is_told:
+        if not self.is_reported:
             self.run.send_signal(signal.SIGTERM)
         try:
             code = self.run.wait(20)

@@ -305,7 +305,7 @@ def closing():
         while json.loads(server.ask("GET", "/health")[1])["running"] == 0 and thread.is_alive():
             time.sleep(0.005)
         server.run.send_signal(signal.SIGTERM)
-        server.is_told = True
+        server.is_reported = True
         thread.join(20)
         expect(answers and answers[0][0] == 200, f"an accepted request is lost: {answers}")
 

@@ -274,11 +274,11 @@ static void settle(void)
 {
     char own[32];
     snprintf(own, sizeof own, "%d", (int)getpid());
-    const bool is_told = call_of(own) >= 0;
-    for (int left = is_told ? 6000 : 100, busy = 1; left > 0 && busy > 0; left--) {
+    const bool is_reported = call_of(own) >= 0;
+    for (int left = is_reported ? 6000 : 100, busy = 1; left > 0 && busy > 0; left--) {
         usleep(10000);
         DIR *tasks = opendir("/proc/self/task");
-        busy = tasks == NULL || !is_told;
+        busy = tasks == NULL || !is_reported;
         for (struct dirent *e; tasks != NULL && (e = readdir(tasks)) != NULL;)
             busy += e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
                     call_of(e->d_name) != SYS_futex;

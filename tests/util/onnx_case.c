@@ -18,7 +18,7 @@ typedef struct run {
     case_tolerance tolerance;
     case_report *report;
     case_values in, out;
-    bool is_again; /* the model is the one written and read back */
+    bool is_reread; /* the model is the one written and read back */
 } run;
 
 static bool give_up(run *r, case_result result, const char *stage)
@@ -155,7 +155,7 @@ static bool close_enough(const run *r, const takt_tensor *want, const takt_tenso
     if (isnan(*b) || isinf(*b))
         return isnan(*b) ? isnan(*a) : *a == *b;
     /* Narrow floats may differ by one unit in the last place. */
-    const double unit = r->is_again ? 0 : d == TAKT_BF16 ? 0x1p-7 : d == TAKT_F16 ? 0x1p-9 : 0;
+    const double unit = r->is_reread ? 0 : d == TAKT_BF16 ? 0x1p-7 : d == TAKT_F16 ? 0x1p-9 : 0;
     const double rtol = unit > r->tolerance.rtol ? unit : r->tolerance.rtol;
     return fabs(*a - *b) <= r->tolerance.atol + rtol * fabs(*b);
 }
@@ -309,7 +309,7 @@ static bool run_again(run *r, takt_model **m)
         return false;
     }
     r->tolerance.rtol = r->tolerance.atol = 0;
-    r->is_again = true;
+    r->is_reread = true;
     bool good = run_model(r, *m);
     r->tolerance = tolerance;
     if (!good) { /* a node that was written as its lowering is rounded more often */
@@ -317,11 +317,11 @@ static bool run_again(run *r, takt_model **m)
         r->report->is_near = true;
         r->tolerance.rtol = 1e-6;
         r->tolerance.atol = 1e-7;
-        r->is_again = false;
+        r->is_reread = false;
         good = run_model(r, *m);
     }
     r->tolerance = tolerance;
-    r->is_again = false;
+    r->is_reread = false;
     return good;
 }
 

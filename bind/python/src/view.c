@@ -259,10 +259,10 @@ static bool take_interface_instead(hold *h, PyObject *object, bool writable, con
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    const bool is_told = has(object, "__array_interface__");
-    const bool good = is_told && interface_take(h, object, writable, what);
+    const bool has_interface = has(object, "__array_interface__");
+    const bool good = has_interface && interface_take(h, object, writable, what);
     const bool is_theirs = h->view.dtype == TAKT_DTYPE_COUNT || dtype_format(h->view.dtype) != NULL;
-    if (!is_told || (!good && is_theirs)) {
+    if (!has_interface || (!good && is_theirs)) {
         PyErr_Clear();
         PyErr_Restore(type, value, trace);
         return false;

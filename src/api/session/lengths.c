@@ -154,7 +154,7 @@ takt_status takt_session_point(void *session, size_t step)
             takt_error_copy(s->ctx, &s->error);
         TAKT_TRY(status);
     }
-    r->is_again = !done;
+    r->needs_replan = !done;
     if (done)
         outputs_resized(s);
     return done ? TAKT_OK : TAKT_ERR_STATE;
@@ -192,7 +192,7 @@ takt_status takt_session_again(takt_session *s)
 {
     takt_session_range *r = s->range;
     void *saved;
-    r->is_again = false;
+    r->needs_replan = false;
     r->is_new = true; /* until it is done: the plan may be partly resized */
     if (s->watch != NULL)
         return takt_session_refuse_watched(s);

@@ -88,8 +88,8 @@ static takt_status run_with_state(takt_session *s, const takt_execution *x)
         s->shared->is_lost = ended != TAKT_OK; /* some of it is new, and some old */
         return reported(s, ended);
     }
-    const bool is_again = s->range != NULL && s->range->is_again;
-    s->shared->is_lost = !is_again && s->error.id == TAKT_E_STATE_LOST;
+    const bool needs_replan = s->range != NULL && s->range->needs_replan;
+    s->shared->is_lost = !needs_replan && s->error.id == TAKT_E_STATE_LOST;
     return status;
 }
 
@@ -166,7 +166,7 @@ static takt_status run_number(takt_session *s, uint64_t number, uint64_t deadlin
     const uint64_t start = is_read ? s->ctx->now_ns(s->ctx->clock_user) : 0;
     begins = begins && s->watch == NULL && s->ctx->watch == NULL;
     takt_status status = execute(s, number, deadline_ns, begins);
-    while (status != TAKT_OK && s->range != NULL && s->range->is_again) {
+    while (status != TAKT_OK && s->range != NULL && s->range->needs_replan) {
         status = takt_session_again(s);
         status = status == TAKT_OK ? ready(s) : status;
         status = status == TAKT_OK ? execute(s, number, deadline_ns, false) : status;

@@ -38,7 +38,7 @@ typedef struct takt_session_range {
     struct takt_resizer *resizer; /* whose plan is the session's own; NULL: none, or not yet */
     bool has_resizer;             /* one was asked for */
     bool is_new;                  /* something was bound since sizes were settled */
-    bool is_again; /* the run stopped to continue with a plan for the sizes it found */
+    bool needs_replan; /* the run stopped to continue with a plan for the sizes it found */
     size_t ports, bytes;
     int64_t *cells;           /* of the size program */
     unsigned char *is_own;    /* per input: in the session's own memory, which exists */
@@ -284,7 +284,7 @@ TAKT_MUST_USE takt_status takt_session_settle(takt_session *s);
 TAKT_MUST_USE takt_status takt_session_bind_all(takt_session *s);
 /* lengths.c: after a size point of a run; a takt_execution's `point`. */
 TAKT_MUST_USE takt_status takt_session_point(void *session, size_t step);
-/* A plan of the sizes at which a run stopped (range->is_again), to run again with. */
+/* A plan of the sizes at which a run stopped (range->needs_replan), to run again with. */
 TAKT_MUST_USE takt_status takt_session_again(takt_session *s);
 /* Value-dependent sizes from node `behind` on are set to what is planned for at the other sizes. */
 void takt_session_clamp(takt_session *s, int64_t *cells, takt_id behind);

@@ -166,7 +166,7 @@ takt_status takt_together_join_parts(takt_together *t, const takt_together_join 
     return status;
 }
 
-static void read_alone(takt_together *t, takt_together_part *part, size_t row)
+static void read_single(takt_together *t, takt_together_part *part, size_t row)
 {
     const takt_ctx *ctx = t->texts[0]->engine.ctx;
     const uint64_t begin = ctx->now_ns(ctx->clock_user);
@@ -187,6 +187,6 @@ void takt_together_read_parts(takt_together *t, takt_together_part *parts, size_
         const takt_together_join j = choose(t, parts, i);
         joins = joins && (j.gain < 0 || takt_together_join_parts(t, &j, parts) == TAKT_OK);
         if (!parts[i].is_done)
-            read_alone(t, &parts[i], i);
+            read_single(t, &parts[i], i);
     }
 }

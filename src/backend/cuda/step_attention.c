@@ -278,16 +278,16 @@ static void add_slice(slice *c)
         add_product(c, values_of(c));
     if (!w.is_causal || f->queries == 1)
         return;
-    const takt_cuda_again a = {.out = takt_cuda_out(0),
-                               .weights = placed_scores(0),
-                               .v = takt_cuda_in(2),
-                               .first = w.first,
-                               .heads = w.heads,
-                               .group = (uint32_t)f->group,
-                               .queries = w.queries,
-                               .keys = w.keys,
-                               .size = (uint32_t)f->size};
-    takt_cuda_launch_again(&a, planes, &c->s->launches[c->s->count++]);
+    const takt_cuda_recompute a = {.out = takt_cuda_out(0),
+                                   .weights = placed_scores(0),
+                                   .v = takt_cuda_in(2),
+                                   .first = w.first,
+                                   .heads = w.heads,
+                                   .group = (uint32_t)f->group,
+                                   .queries = w.queries,
+                                   .keys = w.keys,
+                                   .size = (uint32_t)f->size};
+    takt_cuda_launch_recompute(&a, planes, &c->s->launches[c->s->count++]);
 }
 
 /* One kernel with panels of queries, if there are enough of them and the step has its memory. */

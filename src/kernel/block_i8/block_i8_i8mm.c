@@ -241,16 +241,16 @@ static void round_rows(const takt_block_i8 *g, const places *p, span o, char *to
 
 /* ---- blocking ---- */
 
-typedef struct mm_walk {
+typedef struct mm_loop {
     const takt_block_i8 *g;
     places at;
     size_t row, rows, panel;
     const char *rounded;
     size_t first, count; /* of the rows there, the one that is `row`, and how many there are */
-} mm_walk;
+} mm_loop;
 
 /* Four columns of a row: stored or added, and the bias. */
-FIXED void put_four(const mm_walk *o, size_t row, size_t column, float32x4_t x, bool adds,
+FIXED void put_four(const mm_loop *o, size_t row, size_t column, float32x4_t x, bool adds,
                     bool ends)
 {
     const tile_job t = {.g = o->g};
@@ -259,7 +259,7 @@ FIXED void put_four(const mm_walk *o, size_t row, size_t column, float32x4_t x, 
 }
 
 /* Sums of a chunk of blocks to C. */
-static void flush(const mm_walk *o, size_t index, size_t pairs, bool adds, bool ends)
+static void flush(const mm_loop *o, size_t index, size_t pairs, bool adds, bool ends)
 {
     const float *acc = (const float *)o->g->scratch + index * 8 * PAIRS * 4;
     for (size_t r = 0; r < pairs; r++)
@@ -273,7 +273,7 @@ static void flush(const mm_walk *o, size_t index, size_t pairs, bool adds, bool 
         }
 }
 
-static void one_piece(const mm_walk *o, mm_job *t)
+static void one_piece(const mm_loop *o, mm_job *t)
 {
     const takt_block_i8 *g = o->g;
     const size_t count = takt_blocks_count(&g->b), end = t->from + t->blocks;
@@ -289,7 +289,7 @@ static void one_piece(const mm_walk *o, mm_job *t)
     }
 }
 
-static void one_panel(const mm_walk *o)
+static void one_panel(const mm_loop *o)
 {
     const takt_blocks *b = &o->g->b;
     piece *to = (piece *)(void *)((char *)o->g->scratch + o->at.piece);
@@ -349,7 +349,7 @@ static void run(const takt_block_i8 *g)
         return;
     }
     const size_t most = mm_rows(g);
-    mm_walk o = {.g = g, .at = places_of(g, g->rounded ? round_up(g->m, 2) : most)};
+    mm_loop o = {.g = g, .at = places_of(g, g->rounded ? round_up(g->m, 2) : most)};
     char *own = (char *)g->scratch + o.at.own;
     o.rounded = g->rounded ? g->rounded : own;
     for (; o.row < g->m && !takt_poll_stops(g->poll); o.row += o.rows) {

@@ -219,11 +219,11 @@ typedef struct takt_cuda_attend {
 
 /* Rows of the result that keys beyond a query's limit may have affected (0 * inf, -0 + 0) are
  * recomputed without them. */
-typedef struct takt_cuda_again {
+typedef struct takt_cuda_recompute {
     float *out;               /* [sequence][query][head][size] */
     const float *weights, *v; /* v: [sequence][key][head of v][size] */
     uint32_t first, heads, group, queries, keys, size;
-} takt_cuda_again;
+} takt_cuda_recompute;
 
 /* ---- moves: move_cuda.cu ---- */
 

@@ -333,9 +333,9 @@ void takt_cuda_launch_semiring(const takt_cuda_semiring_args *s, takt_cuda_launc
     l->arg_bytes = sizeof *s;
 }
 
-void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l)
+void takt_cuda_launch_recompute(const takt_cuda_recompute *a, uint32_t planes, takt_cuda_launch *l)
 {
-    *l = launch("takt_cuda_attend_again_f32", planes * a->queries, 128);
+    *l = launch("takt_cuda_attend_recompute_f32", planes * a->queries, 128);
     l->args.again = *a;
     l->arg_bytes = sizeof *a;
 }

@@ -39,7 +39,7 @@ typedef struct takt_cuda_launch {
         takt_cuda_winograd winograd;
         takt_cuda_fours fours;
         takt_cuda_weigh weigh;
-        takt_cuda_again again;
+        takt_cuda_recompute again;
         takt_cuda_transpose transpose;
         takt_cuda_attend attend;
         takt_cuda_attend_long attend_long;
@@ -83,7 +83,7 @@ void takt_cuda_launch_window(const takt_cuda_window *w, takt_cuda_launch *l);
 void takt_cuda_launch_winograd(const takt_cuda_winograd *w, bool is_output, takt_cuda_launch *l);
 void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, takt_cuda_launch *l);
-void takt_cuda_launch_again(const takt_cuda_again *a, uint32_t planes, takt_cuda_launch *l);
+void takt_cuda_launch_recompute(const takt_cuda_recompute *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
 /* Bytes of shared memory that a block needs; the products of `planes` heads, with their numbers of
  * queries, keys and sizes. */

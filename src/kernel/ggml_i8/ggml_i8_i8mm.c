@@ -74,7 +74,7 @@ static const mm_kind kinds[TAKT_GGML_FORMATS] = {
     MM_OPEN(IQ3_XXS, long_plain), MM_OPEN(IQ3_S, long_plain)};
 
 /* The rows that one panel is multiplied with, and the destination. */
-typedef struct mm_walk {
+typedef struct mm_loop {
     const mm_kind *kind;
     mm_rows a;
     const uint8_t *panel;
@@ -82,9 +82,9 @@ typedef struct mm_walk {
     size_t first;      /* first row of c */
     size_t ldc, bytes; /* bytes: of the panel's block */
     size_t columns;    /* of the panel */
-} mm_walk;
+} mm_loop;
 
-static void one_block(const mm_walk *o, size_t b, mm_block *to)
+static void one_block(const mm_loop *o, size_t b, mm_block *to)
 {
     if (o->kind->spread != NULL) {
         o->kind->spread(o->panel + b * o->bytes, to);
@@ -102,7 +102,7 @@ static void one_block(const mm_walk *o, size_t b, mm_block *to)
 }
 
 /* Strip `strip` of block b; rows beyond the last go to `none`. */
-static void one_strip(const mm_walk *o, const mm_block *block, size_t strip, size_t b)
+static void one_strip(const mm_loop *o, const mm_block *block, size_t strip, size_t b)
 {
     const mm_rows *a = &o->a;
     const size_t pairs = mm_pairs(a, strip);
@@ -124,7 +124,7 @@ static size_t strips_of(const mm_rows *a)
     return (a->m + STRIP_ROWS - 1) / STRIP_ROWS;
 }
 
-static void whole_panel(const mm_walk *o)
+static void whole_panel(const mm_loop *o)
 {
     mm_block block;
     for (size_t b = 0; b < o->a.blocks; b++) {
@@ -135,13 +135,13 @@ static void whole_panel(const mm_walk *o)
 }
 
 /* A panel with fewer columns: a strip at a time, by way of whole ones. */
-static void part_panel(const mm_walk *o)
+static void part_panel(const mm_loop *o)
 {
     mm_block block;
     float c[STRIP_ROWS][TAKT_GGML_PANEL];
     for (size_t strip = 0; strip < strips_of(&o->a); strip++) {
         const size_t first = strip * STRIP_ROWS, left = o->a.m - first;
-        mm_walk part = *o;
+        mm_loop part = *o;
         part.c = *c;
         part.first = first;
         part.ldc = TAKT_GGML_PANEL;
@@ -175,7 +175,7 @@ static void run(const takt_ggml_i8 *g)
         run_rows(g);
         return;
     }
-    mm_walk o = {.kind = &kinds[g->format],
+    mm_loop o = {.kind = &kinds[g->format],
                  .a = mm_rows_at(g->format, g->m, g->blocks, (void *)(uintptr_t)g->rounded),
                  .panel = g->panels,
                  .ldc = g->ldc,

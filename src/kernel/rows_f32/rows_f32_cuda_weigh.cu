@@ -1,7 +1,7 @@
 /* rows_f32_cuda_weigh.cu - turns scores of attention into weights on a device.
  *
- * A block has a query of a head. Maximum and sum are exact, over the keys that the query sees, in the
- * order of rows/rows.h; nothing is rescaled.
+ * A block has a query of a head. Maximum and sum are exact, over the keys that the query sees, in
+ * the order of rows/rows.h; nothing is rescaled.
  */
 #include "kernel/cuda/args_transpose.h"
 #include "kernel/rows_f32/cuda_block.h"
@@ -103,7 +103,7 @@ KERNEL(takt_cuda_transpose_f32, takt_cuda_transpose, 256)
             dst[(uint64_t)(col + i) * ARG.rows + row + x] = tile[x * LINE + i];
 }
 
-KERNEL(takt_cuda_attend_again_f32, takt_cuda_again, 128)
+KERNEL(takt_cuda_attend_recompute_f32, takt_cuda_recompute, 128)
 {
     enum { CHAIN = TAKT_CUDA_GEMM_CHUNK };
     SHARED(uint32_t, doubtful, 1);
