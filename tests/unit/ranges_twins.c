@@ -56,7 +56,8 @@ static const model_case cases[] = {
      "model m(x: f32[1, n, 24], z: f32[1, k, 24]) seed=3 {\n"
      "  a = dense(x, 24, act=relu)\n"
      "  last = slice(x, axes=[1], start=[-1], stop=[9999])\n"
-     "  return u = tanh(a), v = dense(last, 8), w = last * z\n}\n",
+     "  return u = tanh(a), v = dense(last, 8), w = op.matmul(z, last, transpose_b=true)\n"
+     "}\n",
      "n=1..150,k=1..150", 1, 150, 2, 0},
 };
 
