@@ -30,8 +30,16 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, MOST_THREADS = 16 };
 
 static takt_ctx *ctx;
 
+/* Elements of a row of this width: bytes of q8_0 are blocks of 32 levels with their scale. */
+static int elements_of(const char *type, int width)
+{
+    return strcmp(type, "u8") == 0 ? width / 32 * 34 : width;
+}
+
 static takt_model *model_of(const shape *s, const char *type)
 {
+    const int k_width = elements_of(type, s->shared * s->dim);
+    const int v_width = elements_of(type, s->shared * s->value_dim);
     char text[600], mask[40] = "";
     takt_model *model = NULL;
     if (s->has_mask)
@@ -39,9 +47,8 @@ static takt_model *model_of(const shape *s, const char *type)
     snprintf(text, sizeof text,
              "model m(q: f32[%d, 1, %d], k: %s[%d, %d, %d], v: %s[%d, %d, %d], n: i64[%d]%s) {\n"
              "  return y = op.attention(q, k, v%s, length=n, heads=%d, kv_heads=%d)\n}",
-             s->batch, s->heads * s->dim, type, s->batch, s->keys, s->shared * s->dim, type,
-             s->batch, s->keys, s->shared * s->value_dim, s->batch, mask, s->has_mask ? ", w" : "",
-             s->heads, s->shared);
+             s->batch, s->heads * s->dim, type, s->batch, s->keys, k_width, type, s->batch, s->keys,
+             v_width, s->batch, mask, s->has_mask ? ", w" : "", s->heads, s->shared);
     EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model));
     return model;
 }
@@ -55,6 +62,8 @@ static void fill(const takt_tensor_view *x, size_t salt)
         const double value = (double)((i * 2654435761u + salt * 40503u) >> 7 & 1023) / 512 - 1;
         if (x->dtype == TAKT_F32)
             ((float *)x->data)[i] = (float)value;
+        else if (x->dtype == TAKT_U8)
+            ((uint8_t *)x->data)[i] = i % 34 == 0 ? 0 : i % 34 == 1 ? 0x20 : (uint8_t)(i * 37);
         else
             ((uint16_t *)x->data)[i] = takt_f16_from_f64(value);
     }
@@ -119,6 +128,8 @@ static void bits(void)
     for (size_t i = 0; i < SHAPES; i++) {
         same(&shapes[i], "f32");
         same(&shapes[i], "f16");
+        if (shapes[i].dim % 32 == 0 && shapes[i].value_dim % 32 == 0)
+            same(&shapes[i], "u8");
     }
     takt_ctx_destroy(ctx);
 }
