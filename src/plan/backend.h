@@ -179,10 +179,12 @@ TAKT_MUST_USE takt_status takt_planner_child(takt_planner *p, const takt_graph *
 TAKT_MUST_USE takt_status takt_planner_child_away(takt_planner *p, const takt_graph *g,
                                                   takt_plan **child);
 
-/* Memory of the host that belongs to steps of a device, in bytes. */
-typedef struct takt_host_memory {
-    uint64_t pinned, bodies; /* bodies: of If, Loop and Scan */
-} takt_host_memory;
+/* Memory that a session takes for steps of a device, besides constants, state and arena, in bytes.
+ */
+typedef struct takt_session_memory {
+    uint64_t counters;       /* on the device: fault words, counts of runs and of finished blocks */
+    uint64_t pinned, bodies; /* on the host; bodies: of If, Loop and Scan */
+} takt_session_memory;
 
 /* Only name, supports and compile are required. */
 struct takt_backend {
@@ -246,8 +248,16 @@ struct takt_backend {
     /* The performance of the device that open() found, measured now, in well under a second;
      * returns the number of rates, at most TAKT_DEVICE_RATES. Absent: unknown. */
     size_t (*rates)(void *state, takt_device_rate *rates);
-    /* Adds what a session of the plan takes of the host for steps of `space`. Absent: nothing. */
-    void (*host_memory)(const takt_plan *plan, takt_space space, takt_host_memory *h);
+    /* Adds what a session of the plan takes for steps of `space`. Absent: nothing. */
+    void (*session_memory)(const takt_plan *plan, takt_space space, takt_session_memory *m);
 };
+
+static inline takt_session_memory takt_session_memory_of(const takt_plan *plan, takt_space space)
+{
+    takt_session_memory m = {0};
+    if (plan->space[space].backend->session_memory != NULL)
+        plan->space[space].backend->session_memory(plan, space, &m);
+    return m;
+}
 
 #endif

@@ -45,18 +45,22 @@ static takt_status check_limit(const takt_builder *b)
 }
 
 /* A device's total memory also limits its space: a plan that can never run on it is not made. */
-static takt_status check_device(const takt_builder *b, takt_plan_space *s)
+static takt_status check_device(const takt_builder *b, takt_space space)
 {
+    takt_plan_space *s = &b->p.plan->space[space];
+    const takt_session_memory own = takt_session_memory_of(b->p.plan, space);
     uint64_t total = UINT64_MAX, free = 0;
     size_t sum;
-    if (!takt_size_add(s->constants, s->arena, &sum) || !takt_size_add(sum, s->state, &sum))
+    if (!takt_size_add(s->constants, s->arena, &sum) || !takt_size_add(sum, s->state, &sum) ||
+        !takt_size_add(sum, (size_t)own.counters, &sum))
         sum = SIZE_MAX;
     s->limit = b->p.settings->away_limit;
     if (s->limit > 0 && sum > s->limit)
         return takt_fail(b->p.ctx, TAKT_E_PLAN_LIMIT,
-                         "the plan needs %zu bytes of %s (constants %zu, state %zu, arena %zu), "
-                         "the limit is %zu",
-                         sum, s->backend->name, s->constants, s->state, s->arena, s->limit);
+                         "the plan needs %zu bytes of %s (constants %zu, state %zu, arena %zu, "
+                         "counters %zu), the limit is %zu",
+                         sum, s->backend->name, s->constants, s->state, s->arena,
+                         (size_t)own.counters, s->limit);
     if (s->backend->device->memory != NULL)
         s->backend->device->memory(s->device, &total, &free);
     if (sum <= total)
@@ -127,6 +131,6 @@ takt_status takt_finish_sizes(takt_builder *b)
         TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->outputs[i].id)));
     TAKT_TRY(list_state(b));
     for (size_t i = 1; i < plan->space_count; i++)
-        TAKT_TRY(check_device(b, &plan->space[i]));
+        TAKT_TRY(check_device(b, (takt_space)i));
     return check_limit(b);
 }

@@ -5,6 +5,7 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
+#include "backend/gpu_bytes.h"
 #include "backend/gpu_session.h"
 #include "backend/samples.h"
 #include "util/gpu.h"
@@ -255,7 +256,7 @@ static void same_bits(const model *row)
                                                                   strlen(row->text), NULL, &m))) {
         takt_session *gpu = open_session(ctx, m, row, "gpu", &away);
         if (gpu != NULL)
-            expect_counted(row->path, gpu);
+            expect_device_bytes(row->path, gpu->plan);
         takt_session *cpu = open_session(ctx, m, row, "cpu", &none);
         EXPECT(away > 0 || row->may_stay, "%s: nothing runs on the device", row->path);
         for (int run = 0; gpu != NULL && cpu != NULL && run < 3; run++) {

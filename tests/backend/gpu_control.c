@@ -6,6 +6,7 @@
 #include <takt/takt.h>
 
 #include "api/backends.h"
+#include "backend/gpu_bytes.h"
 #include "test.h"
 #include "util/gpu.h"
 #include "util/inject.h"
@@ -83,16 +84,15 @@ static void read_outcome(takt_ctx *ctx, const takt_plan *plan, takt_session *s, 
     }
 }
 
-/* `takt plan` reports pinned memory before it is allocated. */
+/* `takt plan` reports memory before it is allocated. */
 static void expect_stated(const takt_plan *plan)
 {
-    takt_host_memory h = {0, 0};
-    for (size_t i = 1; i < plan->space_count; i++)
-        plan->space[i].backend->host_memory(plan, (takt_space)i, &h);
-    EXPECT(h.pinned == gpu_count().pinned_bytes && h.bodies > 0,
+    const takt_session_memory m = takt_session_memory_of(plan, 1);
+    EXPECT(m.pinned == gpu_count().pinned_bytes && m.bodies > 0,
            "%llu bytes pinned, the plan has %llu, and %llu of bodies",
-           (unsigned long long)gpu_count().pinned_bytes, (unsigned long long)h.pinned,
-           (unsigned long long)h.bodies);
+           (unsigned long long)gpu_count().pinned_bytes, (unsigned long long)m.pinned,
+           (unsigned long long)m.bodies);
+    expect_device_bytes("a body", plan);
 }
 
 /* Two runs, the second with scalars of the other sign. */

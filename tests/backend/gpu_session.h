@@ -72,19 +72,4 @@ static inline takt_session *open_session(takt_ctx *ctx, const takt_model *m, con
     return s;
 }
 
-/* What `takt plan` states of the device's memory is what a session gets there, but for the words
- * of its faults and of blocks that count each other. */
-static inline void expect_counted(const char *path, const takt_session *s)
-{
-    enum { WORDS = 64 << 10 };
-    size_t stated = 0;
-    for (size_t i = 1; i < s->plan->space_count; i++) {
-        const takt_plan_space *space = &s->plan->space[i];
-        stated += space->constants + space->state + space->arena;
-    }
-    const size_t counted = gpu_count().live_bytes;
-    EXPECT(counted >= stated && counted - stated <= WORDS,
-           "%s: the plan has %zu bytes, %zu counted", path, stated, counted);
-}
-
 #endif

@@ -234,5 +234,5 @@ const takt_backend takt_backend_cuda = {
     .session_bind = takt_cuda_session_bind,
     .session_stream = takt_cuda_session_stream,
     .rates = takt_cuda_rates,
-    .host_memory = takt_cuda_host_memory,
+    .session_memory = takt_cuda_session_memory,
 };

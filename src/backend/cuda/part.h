@@ -58,6 +58,18 @@ typedef struct takt_cuda_part {
  * at a multiple of TAKT_CUDA_PINNED from there on. */
 enum { TAKT_CUDA_HEAD = 64, TAKT_CUDA_PINNED = 256 };
 
+/* Words of a launch by which its blocks count each other; two are read at once. */
+static inline size_t takt_cuda_tickets(const takt_cuda_launch *l)
+{
+    return ((size_t)l->tickets + 1) / 2 * 2;
+}
+
+/* Bytes of the words on the device. */
+static inline size_t takt_cuda_counters(size_t faults, size_t tickets)
+{
+    return TAKT_CUDA_HEAD + 8 * faults + 4 * tickets;
+}
+
 /* The address of a view on the device. */
 static inline takt_cu_ptr takt_cuda_place(const takt_view *v, void *const *base)
 {

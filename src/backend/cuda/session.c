@@ -51,12 +51,6 @@ void takt_cuda_resolve(const takt_cuda_part *p, const takt_step *s, takt_cuda_ca
 
 /* ---- what a session holds ---- */
 
-/* Words of two are read at once. */
-static size_t even(uint32_t tickets)
-{
-    return ((size_t)tickets + 1) / 2 * 2;
-}
-
 static void count_all(takt_cuda_part *p)
 {
     p->pinned_bytes = TAKT_CUDA_HEAD;
@@ -75,7 +69,7 @@ static void count_all(takt_cuda_part *p)
             const takt_cuda_step *own = s->data;
             p->call_count += own->count;
             for (size_t k = 0; k < own->count; k++)
-                p->ticket_count += even(own->launches[k].tickets);
+                p->ticket_count += takt_cuda_tickets(&own->launches[k]);
             p->steps[i].fault = s->can_fault ? p->fault_count++ : SIZE_MAX;
         }
     }
@@ -104,8 +98,8 @@ static takt_status get_memory(takt_cuda_part *p)
     p->pinned = block;
     memset(p->pinned, 0, TAKT_CUDA_HEAD);
     memset(p->pinned + TAKT_CUDA_HEAD, 0xff, 8 * p->fault_count);
-    p->tickets_at = TAKT_CUDA_HEAD + 8 * p->fault_count;
-    const size_t bytes = p->tickets_at + 4 * p->ticket_count;
+    p->tickets_at = takt_cuda_counters(p->fault_count, 0);
+    const size_t bytes = takt_cuda_counters(p->fault_count, p->ticket_count);
     TAKT_TRY(takt_cuda_check(p->cuda, error, d->mem_get(&p->words, bytes), "device memory"));
     if (p->ticket_count > 0)
         TAKT_TRY(takt_cuda_check(p->cuda, error,
@@ -151,7 +145,7 @@ static takt_status set_calls(takt_cuda_part *p)
             next->launch = own->launches[k];
             keep_apart(p->cuda, &next->launch);
             next->ticket = tickets;
-            tickets += even(next->launch.tickets);
+            tickets += takt_cuda_tickets(&next->launch);
             takt_cuda_resolve(p, s, next);
             TAKT_TRY(takt_cuda_function(p->cuda, &next->launch, &p->ctx->error, &next->function));
         }

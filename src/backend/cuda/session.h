@@ -14,6 +14,7 @@ takt_status takt_cuda_enqueue(void *part, const takt_execution *x, const takt_se
 takt_status takt_cuda_wait(void *part, const takt_execution *x, const takt_segment *g,
                            size_t *step);
 
-void takt_cuda_host_memory(const takt_plan *plan, takt_space space, takt_host_memory *h);
+/* memory.c */
+void takt_cuda_session_memory(const takt_plan *plan, takt_space space, takt_session_memory *m);
 
 #endif

@@ -82,16 +82,7 @@ static void segments_json(takt_report *r, const takt_plan *plan)
     takt_json_close(&r->json, ']');
 }
 
-static takt_host_memory host_of(const takt_plan *plan, size_t space)
-{
-    const takt_backend *backend = plan->space[space].backend;
-    takt_host_memory h = {0, 0};
-    if (backend->host_memory != NULL)
-        backend->host_memory(plan, (takt_space)space, &h);
-    return h;
-}
-
-static void memory_text(takt_report *r, const takt_plan_space *s, takt_host_memory h)
+static void memory_text(takt_report *r, const takt_plan_space *s, takt_session_memory m)
 {
     char figure[TAKT_FIGURE_TEXT];
     takt_text_add(&r->text, "memory of %s: constants %s, ", s->backend->name,
@@ -99,21 +90,22 @@ static void memory_text(takt_report *r, const takt_plan_space *s, takt_host_memo
     takt_text_add(&r->text, "state %s, ", takt_figure(s->state, figure));
     takt_text_add(&r->text, "arena %s ", takt_figure(s->arena, figure));
     takt_text_add(&r->text, "(lower bound %s), ", takt_figure(s->lower_bound, figure));
+    takt_text_add(&r->text, "counters %s, ", takt_figure(m.counters, figure));
     takt_text_add(&r->text, "together %s bytes",
-                  takt_figure((uint64_t)s->constants + s->state + s->arena, figure));
+                  takt_figure((uint64_t)s->constants + s->state + s->arena + m.counters, figure));
     if (s->limit > 0)
         takt_text_add(&r->text, " of %s", takt_figure(s->limit, figure));
     takt_text_add(&r->text, "\n");
-    if (h.pinned == 0 && h.bodies == 0)
+    if (m.pinned == 0 && m.bodies == 0)
         return;
     takt_text_add(&r->text, "memory of the host for %s: pinned %s bytes", s->backend->name,
-                  takt_figure(h.pinned, figure));
-    if (h.bodies > 0)
-        takt_text_add(&r->text, ", bodies %s bytes", takt_figure(h.bodies, figure));
+                  takt_figure(m.pinned, figure));
+    if (m.bodies > 0)
+        takt_text_add(&r->text, ", bodies %s bytes", takt_figure(m.bodies, figure));
     takt_text_add(&r->text, "\n");
 }
 
-static void memory_json(takt_report *r, const takt_plan_space *s, takt_host_memory h)
+static void memory_json(takt_report *r, const takt_plan_space *s, takt_session_memory m)
 {
     takt_json_open(&r->json, '{');
     takt_report_pair(r, "name", s->backend->name);
@@ -122,8 +114,9 @@ static void memory_json(takt_report *r, const takt_plan_space *s, takt_host_memo
     takt_report_count(r, "arena", s->arena);
     takt_report_count(r, "lower_bound", s->lower_bound);
     takt_report_count(r, "unshared", s->unshared);
-    takt_report_count(r, "pinned", h.pinned);
-    takt_report_count(r, "bodies", h.bodies);
+    takt_report_count(r, "counters", m.counters);
+    takt_report_count(r, "pinned", m.pinned);
+    takt_report_count(r, "bodies", m.bodies);
     if (s->limit > 0)
         takt_report_count(r, "limit", s->limit);
     takt_json_close(&r->json, '}');
@@ -141,9 +134,9 @@ void takt_report_spaces(takt_report *r, const takt_plan *plan)
     }
     for (size_t i = 1; i < plan->space_count; i++)
         if (r->is_json)
-            memory_json(r, &plan->space[i], host_of(plan, i));
+            memory_json(r, &plan->space[i], takt_session_memory_of(plan, (takt_space)i));
         else
-            memory_text(r, &plan->space[i], host_of(plan, i));
+            memory_text(r, &plan->space[i], takt_session_memory_of(plan, (takt_space)i));
     if (r->is_json)
         takt_json_close(&r->json, ']');
 }
