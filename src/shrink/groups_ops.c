@@ -171,6 +171,18 @@ static void concat(takt_groups *g, const takt_node *n, takt_id id)
     }
 }
 
+/* The new axis is kept: it counts the inputs. */
+static void stack(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
+{
+    const int rank = n->type->rank;
+    const int axis = (int)((takt_node_int(n, "axis") + rank) % rank);
+    for (uint32_t k = 0; k < n->in_count; k++)
+        for (int d = 0; d < rank - 1; d++)
+            takt_groups_same(g, (ref){n->in[k], d}, (ref){id, d < axis ? d : d + 1});
+    if (is_last)
+        takt_groups_block(g, (ref){id, axis});
+}
+
 /* Axes that are not cut; the others are kept. */
 static void whole_axes(takt_groups *g, const takt_node *n, takt_id id, bool is_last)
 {
@@ -220,6 +232,12 @@ static void reshape(takt_groups *g, const takt_node *n, takt_id id, bool is_last
             takt_groups_same(g, (ref){x, i++}, (ref){id, j++});
             continue;
         }
+        if (p == 1 || q == 1) { /* added or removed, perhaps next to a size without a number */
+            const ref one = p == 1 ? (ref){x, i++} : (ref){id, j++};
+            if (is_last)
+                takt_groups_block(g, one);
+            continue;
+        }
         while (takt_dim_is_number(p) && takt_dim_is_number(q) && p != q) {
             if (p < q && i2 < a->rank && takt_dim_is_number(a->dim[i2]))
                 p *= a->dim[i2++];
@@ -230,8 +248,6 @@ static void reshape(takt_groups *g, const takt_node *n, takt_id id, bool is_last
         }
         const bool fits = p == q;
         if (fits && i2 - i == 1) {
-            while (j < j2 - 1 && b->dim[j] == 1)
-                j++;
             segment(g, (ref){x, i}, (ref){id, j}, j2, true, is_last);
         } else if (fits && j2 - j == 1) {
             segment(g, (ref){id, j}, (ref){x, i}, i2, false, is_last);
@@ -327,6 +343,7 @@ static const struct {
     {&takt_op_attention, NULL, attention},
     {&takt_op_transpose, transpose, NULL},
     {&takt_op_concat, concat, NULL},
+    {&takt_op_stack, NULL, stack},
     {&takt_op_slice, NULL, takt_groups_slice},
     {&takt_op_pad, NULL, whole_axes},
     {&takt_op_broadcast, norm, NULL},

@@ -20,11 +20,18 @@ static bool is_leaf(const takt_graph *g, takt_id id)
            (g->nodes[id].op == &takt_op_constant || g->nodes[id].op == &takt_op_state);
 }
 
-/* A leaf, or one whose axes were moved: files may store weights transposed. */
+/* Whether an op only moves elements or takes some of them. */
+static bool is_move(const takt_op *op)
+{
+    return op == &takt_op_transpose || op == &takt_op_reshape || op == &takt_op_squeeze ||
+           op == &takt_op_slice;
+}
+
+/* A leaf, or a part of one: files may store weights transposed, or those of both directions of a
+ * recurrent layer together. */
 static bool is_weight(const takt_graph *g, takt_id id)
 {
-    while (id != TAKT_NONE &&
-           (g->nodes[id].op == &takt_op_transpose || g->nodes[id].op == &takt_op_reshape))
+    while (id != TAKT_NONE && is_move(g->nodes[id].op))
         id = g->nodes[id].in[0];
     return is_leaf(g, id);
 }
