@@ -66,6 +66,12 @@ fails(2, "zoo", "get", "motor_falt", says=["motor_falt", "motor_fault"])
 fails(2, "zoo", "show", "nothing", says=["zoo"])
 fails(1, "run", "zoo:motor_falt", says=["did you mean motor_fault"])
 fails(2, "zoo", "train", "gesture", "--data", path("nowhere"), says=["MNIST"])
+succeeds("zoo", "train", "motor_fault", "--samples", path("motor"))
+for part, rows in (("train", 4), ("test", 1)):
+    expect(os.path.getsize(path(f"motor/{part}.npz")) > 100000 * rows, f"--samples: {part}.npz")
+os.makedirs(path("digits"), exist_ok=True)
+fails(2, "zoo", "train", "gesture", "--data", path("digits"), "--samples", path("motor"),
+      says=["samples already"])
 NOTHING = path("nothing")
 os.makedirs(NOTHING, exist_ok=True)
 for name, kind in (("anomaly_detect", "beats"), ("sensor_fusion", "motions"), ("gait", "gait"),

@@ -1,6 +1,7 @@
 /* zoo_train.c - reproduces a model of the zoo: prepares its data, trains it, and quantises it.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,18 +81,35 @@ static const char *metric_of(const job *j)
     return j->m.metric[0] != '\0' ? j->m.metric : "top1";
 }
 
+/* The folder that samples are written to: the given one may exist. */
+static bool make_folder(job *j)
+{
+    const char *given = tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER);
+    if (given == NULL)
+        snprintf(j->samples, sizeof j->samples, "%.400s/samples", j->folder);
+    else
+        snprintf(j->samples, sizeof j->samples, "%.400s", given);
+    const bool is_good =
+        mkdir(j->samples, given != NULL ? 0777 : 0700) == 0 || (given != NULL && errno == EEXIST);
+    if (!is_good)
+        (void)tool_cannot_write(j->t, j->samples);
+    return is_good;
+}
+
 static bool prepare(job *j)
 {
     char from[TOOL_ZOO_PATH];
     if (!find_data(j, from))
         return false;
-    if (j->m.prepare[0] == '\0') {
-        snprintf(j->samples, sizeof j->samples, "%s", from);
+    if (j->m.prepare[0] != '\0')
+        return make_folder(j) &&
+               tool_zoo_prepare(j->t, j->m.prepare, from, j->samples, metric_of(j), &j->chance);
+    snprintf(j->samples, sizeof j->samples, "%s", from);
+    if (tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) == NULL)
         return true;
-    }
-    snprintf(j->samples, sizeof j->samples, "%.400s/samples", j->folder);
-    return mkdir(j->samples, 0700) == 0 &&
-           tool_zoo_prepare(j->t, j->m.prepare, from, j->samples, metric_of(j), &j->chance);
+    (void)tool_usage_error(j->t, 1003, "use them where they lie",
+                           "the data of %s is samples already: %s", j->m.name, from);
+    return false;
 }
 
 /* ---- training ---- */
@@ -278,6 +296,8 @@ static int make(job *j)
     snprintf(made, sizeof made, "%.400s/%s.taktp", j->folder, j->m.name);
     if (!prepare(j))
         return TAKT_EXIT_USAGE;
+    if (tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) != NULL)
+        return TAKT_EXIT_OK;
     int code = is_interrupted != 0 ? TAKT_EXIT_INTERRUPTED : train(j, trained);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, take_weights(j, trained));
@@ -347,8 +367,10 @@ const takt_verb takt_verb_zoo_train = {
         "Prepares the data, trains and rounds to integers as the recipe says, and prints score\n"
         "and SHA-256, which do not depend on the machine. --verify: exit code 1 if the SHA-256\n"
         "is not the recipe's. Data that is not synthetic lies where --data says, or where its\n"
-        "recipe looks: `takt zoo show NAME`.",
+        "recipe looks: `takt zoo show NAME`. --samples F writes train.npz and test.npz to F, to\n"
+        "train the model elsewhere.",
     .example = "takt zoo train motor_fault --verify",
-    .flags = {TAKT_F_DATA_SET, TAKT_F_MODEL_FILE, TAKT_F_VERIFY, TAKT_F_THREADS, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_DATA_SET, TAKT_F_MODEL_FILE, TAKT_F_VERIFY, TAKT_F_SAMPLES_FOLDER,
+              TAKT_F_THREADS, TAKT_FLAG_IDS},
     .run = run,
 };
