@@ -98,8 +98,8 @@ void check_adam_f32(takt_check *c, const takt_kernel *reference)
     for (int form = 0; form < 16; form++)
         for (size_t n = 0; n <= CHECK_TAILS; n++)
             one(c, reference, n, (int)(n % CHECK_PLACES), (int)check_below(c, CHECK_VALUES), form);
-    for (int i = 0; i < 16; i++)
-        one(c, reference, 1000, CHECK_AT_END, CHECK_PLAIN, 0);
+    for (int i = 0; i < 64; i++) /* enough parameters for a correction without divisions */
+        one(c, reference, 1000, CHECK_AT_END, i % CHECK_VALUES, i % 16);
     if (c->bench)
         bench(c);
 }
