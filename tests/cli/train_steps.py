@@ -78,8 +78,10 @@ def gpt():
     expect(count <= 750, f"GPT-2 has {count} steps")
     count, after = updates(facts)
     expect(count == 12 * 16 + 4 and after > 2 * count, f"{count} updates, {after} steps")
-    slopes = [s["kernel"] for s in facts["steps"] if s["kernel"] and "gelu_dx" in s["kernel"]]
-    expect(len(slopes) == 12, f"{len(slopes)} of 12 gradients of gelu are one kernel")
+    for more in ([], ["--amp", "bf16"], ["--amp", "f16"]):
+        kernels = [s["kernel"] or "" for s in plan(model, *more)[0]["steps"]]
+        slopes = sum("gelu_dx" in kernel for kernel in kernels)
+        expect(slopes == 12, f"{slopes} of 12 gradients of gelu are one kernel {more}")
     squares = [s for s in steps if "softmax" in s]
     expect(not squares, f"scores of all heads are kept: {squares}")
     # Constants of zeros, ones and indices as large as a value would show here.

@@ -8,6 +8,7 @@
 typedef struct takt_gelu_dx_facts {
     const takt_map_program *program;
     takt_gelu_dx_f32_fn *run;
+    takt_convert x_widens, dy_widens, narrows; /* casts of operands and result; from == to: none */
     int x, dy, root_half, one, half, minus_half, density; /* indices into step->in */
 } takt_gelu_dx_facts;
 
