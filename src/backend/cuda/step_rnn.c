@@ -38,6 +38,8 @@ static const char *accepts(const takt_graph *g, takt_id node)
     const char *why = takt_rnn_find_near(n, &m);
     if (why != NULL)
         return why[0] != '\0' ? why : "the body of a scan has no device code";
+    if (m.is_bytes)
+        return "a recurrent cell with weights of bytes";
     const takt_type *x = takt_type_of(g, n->in[m.x]);
     const size_t batch = (size_t)takt_type_of(g, n->in[m.h])->dim[0];
     const int64_t length = x->dim[takt_rnn_sequence_axis(n, m.x)];

@@ -216,7 +216,8 @@ static bool fits(const takt_rnn_matcher *x, const takt_node *scan)
            (m->bias < 0 || has_shape(type_at(x, m->bias), 1, 1, wide)) &&
            (m->peephole < 0 ||
             has_shape(type_at(x, m->peephole), 1, 1, TAKT_RNN_PEEPHOLES * m->units)) &&
-           (m->live < 0 || has_shape(type_at(x, m->live), 2, m->batch, 1));
+           (m->live < 0 || has_shape(type_at(x, m->live), 2, m->batch, 1)) &&
+           (!m->is_bytes || takt_rnn_bytes_fit(x, rest));
 }
 
 /* Carried value `h` is the state; a second one is the cell. Sequence `seq` has the inputs. */
@@ -232,6 +233,8 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
                           .r = -1,
                           .bias = -1,
                           .peephole = -1,
+                          .r_scale = -1,
+                          .r_zero = -1,
                           .h_out = h,
                           .c_out = -1,
                           .y = -1,
@@ -270,13 +273,15 @@ static bool try_as(takt_rnn_matcher *x, const takt_node *scan, int h, int seq)
     return gives_known;
 }
 
-/* Some carried value is the left side of a product. */
+/* Some carried value is the left side of a product, or quantised for one. */
 static bool multiplies_state(const takt_graph *g, int carried)
 {
-    for (size_t i = 0; i < g->count; i++)
-        for (int k = 0; g->nodes[i].op == &takt_op_matmul && k < carried; k++)
+    for (size_t i = 0; i < g->count; i++) {
+        const takt_op *op = g->nodes[i].op;
+        for (int k = 0; (op == &takt_op_matmul || op == &takt_op_quantize) && k < carried; k++)
             if (g->nodes[i].in[0] == g->inputs[k].id)
                 return true;
+    }
     return false;
 }
 

@@ -20,6 +20,8 @@ typedef struct takt_rnn_match {
     int gate[TAKT_RNN_GATES];    /* per gate of the kernel: which part of x, r and bias */
     int eye[TAKT_RNN_PEEPHOLES]; /* likewise of the peepholes; -1: none */
     bool is_transposed;          /* r is [gates * units, units] */
+    bool is_bytes;               /* r holds bytes, and the state is quantised in every iteration */
+    int r_scale, r_zero;         /* inputs of the scan, one number or one for each column */
     int h_out, c_out, y;         /* results of the scan */
     int start[TAKT_RNN_STARTS];  /* results with the initial values of every step, of h and of c */
     int keep[TAKT_RNN_KEEPS];    /* results with the values kept for a gradient */

@@ -1,5 +1,5 @@
 /* run.c - runs a recurrent cell over a sequence. */
-#include "backend/cpu/rnn/run.h"
+#include "backend/cpu/rnn/bytes.h"
 
 #include <string.h>
 
@@ -74,6 +74,8 @@ void takt_rnn_before(const takt_step *s, const takt_task *t)
     if (!f->is_packed)
         takt_rnn_pack(f, takt_view_data(t, &s->in[f->m.r]), shared(t, f->ordered_at),
                       shared(t, f->packed_at));
+    if (f->m.is_bytes)
+        takt_rnn_bytes_open(f, s, t);
     open_vectors(&c);
     takt_crew_open((takt_crew *)(void *)shared(t, f->crew_at), f->parts, f->length * f->halves);
 }
@@ -109,7 +111,7 @@ static const char *packed_of(const call *c, const piece *p)
     const char *all =
         f->is_packed ? takt_view_data(c->t, &c->s->in[f->packed]) : shared(c->t, f->packed_at);
     const takt_rnn_product *product = &f->product[p->half];
-    return all + f->wide * (product->at + p->block * product->block);
+    return all + f->packed_size * (product->at + p->block * product->block);
 }
 
 /* result[rows, gates * n] = state @ R. */
@@ -118,6 +120,11 @@ static void multiply(const call *c, const piece *p, const char *state, char *res
     const takt_rnn_facts *f = c->f;
     const size_t n = f->product[p->half].count * p->n, units = f->m.units;
     const char *a = state + f->wide * p->row * units, *b = packed_of(c, p);
+    if (f->m.is_bytes) {
+        const takt_rnn_bytes_product g = {p->row, p->rows, p->block, n, b, (float *)(void *)result};
+        takt_rnn_bytes_multiply(f, c->t, &g);
+        return;
+    }
     if (f->compute == TAKT_F64) {
         const takt_gemm_f64 g = {.m = p->rows,
                                  .n = n,
@@ -308,6 +315,8 @@ static void run_blocks(const call *c, size_t step, size_t first, size_t end)
 {
     const takt_rnn_facts *f = c->f;
     piece p = {.iteration = step / f->halves, .half = step % f->halves};
+    if (f->m.is_bytes)
+        takt_rnn_bytes_quantise(f, c->t, (const float *)(const void *)state_before(c, p.iteration));
     for (p.block = first; p.block < end; p.block++) {
         p.first = p.block * f->block;
         p.n = f->m.units - p.first < f->block ? f->m.units - p.first : f->block;

@@ -10,9 +10,12 @@
 
 #include "backend/cpu/crew.h"
 #include "backend/cpu/rnn/match.h"
+#include "kernel/affine_f32/affine_f32.h"
 #include "kernel/convert/convert.h"
 #include "kernel/gemm_f64/gemm_f64.h"
+#include "kernel/gemm_i8/gemm_i8.h"
 #include "kernel/pack/pack.h"
+#include "kernel/reduce/reduce.h"
 
 enum { TAKT_RNN_ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
 
@@ -25,19 +28,34 @@ typedef struct takt_rnn_product {
     size_t block; /* elements of a packed block */
 } takt_rnn_product;
 
+/* Of weights that are bytes (bytes.h). */
+typedef struct takt_rnn_bytes {
+    takt_gemm_i8_fn *gemm;
+    const takt_gemm_i8_info *info;
+    takt_reduce_fn *reduce;
+    takt_affine_f32_fn *quantise;
+    size_t deep;                             /* rows of packed panels */
+    bool is_unsigned;                        /* r */
+    bool has_scales;                         /* one for each column */
+    size_t weights_at, scales_at, zeros_at;  /* bytes into the shared scratch */
+    size_t levels_at, state_at, products_at; /* bytes into a worker's scratch */
+} takt_rnn_bytes;
+
 typedef struct takt_rnn_facts {
     takt_rnn_match m;
     takt_rnn_form form[2]; /* of the one or two halves of an iteration */
     takt_rnn_product product[2];
     size_t halves;
     takt_dtype dtype, compute;
-    size_t size, wide; /* bytes of an element, stored and computed */
+    size_t size, wide;  /* bytes of an element, stored and computed */
+    size_t packed_size; /* of packed R */
     takt_rnn_fn *cell;
     takt_gemm_f32_fn *gemm_f32;
     takt_gemm_f64_fn *gemm_f64;
     takt_pack_fn *pack;
     takt_convert_fn *convert;
     takt_panels panels;
+    takt_rnn_bytes bytes;
     takt_ctx *ctx; /* for packing at plan time */
     size_t length, block, blocks;
     takt_rnn_lane x, y, live, start[TAKT_RNN_STARTS], keep[TAKT_RNN_KEEPS];

@@ -20,7 +20,7 @@ int takt_rnn_input(const takt_rnn_matcher *x, takt_id id)
 }
 
 /* The same, or the index of a constant of the body that is not a scalar. */
-static int weight_of(const takt_rnn_matcher *x, takt_id id)
+int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id)
 {
     const takt_node *n = takt_rnn_node(x, id, &takt_op_constant);
     if (n == NULL || n->type->rank == 0 || (int)id >= TAKT_RNN_INNER)
@@ -87,14 +87,17 @@ bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate)
 /* left @ r, or the part of it for `gate`. */
 static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
 {
-    const takt_node *n = takt_rnn_node(x, whole_row(x, id, gate), &takt_op_matmul);
+    const takt_id all = whole_row(x, id, gate);
+    if (takt_rnn_node(x, all, &takt_op_integer_matmul) != NULL)
+        return left == x->h && takt_rnn_is_bytes_product(x, all);
+    const takt_node *n = takt_rnn_node(x, all, &takt_op_matmul);
     if (n == NULL || n->in[0] != left || takt_node_int(n, "transpose_a") != 0)
         return false;
     const bool transposed = takt_node_int(n, "transpose_b") != 0;
     const takt_type *t = takt_type_of(x->g, n->in[1]);
     const takt_id r = t->rank != 2 ? TAKT_NONE : whole(x, n->in[1], transposed ? 0 : 1, gate);
     const bool is_first = x->m.r < 0;
-    if (r == TAKT_NONE || !takt_rnn_settle(&x->m.r, weight_of(x, r)))
+    if (r == TAKT_NONE || !takt_rnn_settle(&x->m.r, takt_rnn_weight(x, r)))
         return false;
     if (is_first)
         x->m.is_transposed = transposed;
@@ -104,7 +107,7 @@ static bool is_product(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate)
 static bool is_bias(takt_rnn_matcher *x, takt_id id, int *gate)
 {
     const takt_id all = whole_row(x, id, gate);
-    return all != TAKT_NONE && takt_rnn_settle(&x->m.bias, weight_of(x, all));
+    return all != TAKT_NONE && takt_rnn_settle(&x->m.bias, takt_rnn_weight(x, all));
 }
 
 /* left @ r + bias. */
@@ -156,7 +159,7 @@ static bool is_peeping_sum(takt_rnn_matcher *x, takt_id id, int gate, int eye, t
                 continue;
             const takt_id all = whole_row(x, look->in[1 - j], &found);
             if (all == TAKT_NONE || found < 0 ||
-                !takt_rnn_settle(&x->m.peephole, weight_of(x, all)))
+                !takt_rnn_settle(&x->m.peephole, takt_rnn_weight(x, all)))
                 return false;
             x->m.eye[eye] = found;
             return is_sum(x, n->in[1 - k], gate);

@@ -33,6 +33,12 @@ bool takt_rnn_settle(int *kept, int found);
 bool takt_rnn_settle_gate(takt_rnn_matcher *x, int gate, int found);
 /* x, or the part of it that is `gate`; a negative `gate` is determined here. */
 bool takt_rnn_is_x(const takt_rnn_matcher *x, takt_id id, int *gate);
+/* The input or constant of the body that `id` is, or -1. */
+int takt_rnn_weight(const takt_rnn_matcher *x, takt_id id);
+/* The product of the quantised state with bytes (match_bytes.c). */
+bool takt_rnn_is_bytes_product(takt_rnn_matcher *x, takt_id id);
+/* The types of its scales and zero points; inputs from `rest` on are the same in all iterations. */
+bool takt_rnn_bytes_fit(const takt_rnn_matcher *x, int rest);
 /* left @ r + bias, likewise. */
 bool takt_rnn_is_recurrent(takt_rnn_matcher *x, takt_id id, takt_id left, int *gate);
 /* The argument of activation number `which`, without the clip; TAKT_NONE: there is none. */

@@ -4,7 +4,7 @@
  * plan is made, or once at the start of the step; the bits are those of the body run iteration by
  * iteration.
  */
-#include "backend/cpu/rnn/run.h"
+#include "backend/cpu/rnn/bytes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,10 @@ static takt_status fill_packed(void *user, const void *from, void *to)
     const size_t bytes = f->m.gates * f->m.units * f->m.units * f->wide;
     void *ordered;
     TAKT_TRY(takt_mem_get(f->ctx, bytes, "recurrent weights to pack", &ordered));
-    takt_rnn_pack(f, from, ordered, to);
+    if (f->m.is_bytes)
+        takt_rnn_bytes_pack(f, from, ordered, to);
+    else
+        takt_rnn_pack(f, from, ordered, to);
     takt_mem_put(f->ctx, ordered, bytes);
     return TAKT_OK;
 }
@@ -45,8 +48,9 @@ enum { FORMAT = 80 };
 static void write_format(const takt_rnn_facts *f, char format[static FORMAT])
 {
     const takt_rnn_match *m = &f->m;
-    snprintf(format, FORMAT, "rnn%d%d-%zu-%d%d%d%d%c", (int)m->form.kind, m->form.couples, f->block,
-             m->gate[0], m->gate[1], m->gate[2], m->gate[3], m->is_transposed ? 't' : 'n');
+    snprintf(format, FORMAT, "rnn%d%d-%zu-%d%d%d%d%c%zu", (int)m->form.kind, m->form.couples,
+             f->block, m->gate[0], m->gate[1], m->gate[2], m->gate[3], m->is_transposed ? 't' : 'n',
+             m->is_bytes ? f->bytes.info->group : 0);
 }
 
 static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
@@ -55,14 +59,14 @@ static takt_status add_packed(takt_planner *p, takt_rnn_facts *f, takt_id r)
     const takt_rnn_match *m = &f->m;
     write_format(f, format);
     if (takt_planner_is_constant(p, r))
-        return takt_planner_packed(p, r, format, f->packed_count * f->wide, fill_packed, f,
+        return takt_planner_packed(p, r, format, f->packed_count * f->packed_size, fill_packed, f,
                                    &f->packed);
     takt_rnn_facts *kept = takt_planner_get(p, sizeof *kept);
     if (kept == NULL)
         return TAKT_ERR_MEMORY;
     *kept = *f; /* fixed for this form, whatever sizes the step gets later */
     const takt_packer how = {.format = format,
-                             .bytes = f->packed_count * f->wide,
+                             .bytes = f->packed_count * f->packed_size,
                              .run = pack_state,
                              .data = kept,
                              .parts = 1,
@@ -101,8 +105,8 @@ static takt_status add_inner(takt_planner *p, const takt_node *n, takt_rnn_facts
     char format[FORMAT];
     write_format(f, format);
     if (f->m.r >= TAKT_RNN_INNER)
-        TAKT_TRY(takt_planner_inner(p, takt_rnn_inner(n, f->m.r), format, f->packed_count * f->wide,
-                                    fill_packed, f, &f->packed));
+        TAKT_TRY(takt_planner_inner(p, takt_rnn_inner(n, f->m.r), format,
+                                    f->packed_count * f->packed_size, fill_packed, f, &f->packed));
     TAKT_TRY(add_vector(p, n, &f->m.bias));
     return add_vector(p, n, &f->m.peephole);
 }
@@ -121,7 +125,8 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
             TAKT_TRY(takt_planner_input(p, n->in[k], &index[k]));
     const int x_axis = takt_rnn_sequence_axis(n, m->x),
               live_axis = m->live >= 0 ? takt_rnn_sequence_axis(n, m->live) : 0;
-    int *const inputs[] = {&m->h, &m->c, &m->x, &m->live, &m->r, &m->bias, &m->peephole};
+    int *const inputs[] = {&m->h,    &m->c,        &m->x,       &m->live,  &m->r,
+                           &m->bias, &m->peephole, &m->r_scale, &m->r_zero};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         renumber(inputs[i], index);
     TAKT_TRY(add_inner(p, n, f));
@@ -198,37 +203,63 @@ static takt_status set_blocks(takt_planner *p, takt_rnn_facts *f)
         takt_rnn_product *half = &f->product[h];
         size_t all;
         half->at = f->packed_count;
-        if (!takt_size_mul(takt_panels_columns(f->panels, half->count * f->block), units,
-                           &half->block) ||
-            !takt_size_mul(half->block, f->blocks, &all) ||
+        const size_t wide = half->count * f->block;
+        const bool fits = f->m.is_bytes ? takt_rnn_bytes_block(f, wide, &half->block)
+                                        : takt_size_mul(takt_panels_columns(f->panels, wide), units,
+                                                        &half->block);
+        if (!fits || !takt_size_mul(half->block, f->blocks, &all) ||
             !takt_size_add(f->packed_count, all, &f->packed_count))
             return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed recurrent weights are too large");
     }
     return TAKT_OK;
 }
 
-/* Rows are independent; but with few of them each would read all of R, while a part of the units
- * reads only its own. That costs a barrier after every iteration. */
+/* Rows are independent, except that bytes get one scale for all of them; but with few of them each
+ * would read all of R, while a part of the units reads only its own. That costs a barrier after
+ * every iteration. */
 static void set_tasks(takt_planner *p, takt_rnn_facts *f)
 {
-    enum { ROWS_ENOUGH = 16, GATE = 200 }; /* a gate takes as long as this many operations */
+    /* A gate takes as long as GATE operations, and so do FEWER times as many of bytes. */
+    enum { ROWS_ENOUGH = 16, GATE = 200, FEWER = 4 };
     const double iterations = (double)f->length, units = (double)f->m.units;
     const double gates = (double)f->m.gates, rows = (double)f->m.batch;
     const double product = 2 * rows * units * units * gates, cell = rows * units * gates;
-    const double bytes = units * units * gates * (double)f->wide;
+    const double bytes = units * units * gates * (double)f->packed_size;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const double work = product + GATE * cell;
+    const double work = product / (f->m.is_bytes ? FEWER : 1) + GATE * cell;
     const size_t tasks = takt_cpu_tasks(p, iterations * work, iterations * bytes, threads);
     const size_t most = (f->m.units + 7) / 8;
     p->step->cost.flops = iterations * (product + 15 * cell);
     f->parts = 1;
     if (tasks == 1)
         return;
-    if (f->m.batch < tasks * ROWS_ENOUGH && iterations * 2 * (double)threads < 1e9) {
+    if ((f->m.is_bytes || f->m.batch < tasks * ROWS_ENOUGH) &&
+        iterations * 2 * (double)threads < 1e9) {
         const size_t crew = threads < TAKT_CREW_MOST ? threads : TAKT_CREW_MOST;
         f->parts = takt_cpu_tasks(p, work, bytes, crew < most ? crew : most);
     }
-    p->step->task_count = f->parts > 1 ? f->parts : tasks < f->m.batch ? tasks : f->m.batch;
+    p->step->task_count = f->parts > 1 || f->m.is_bytes ? f->parts
+                          : tasks < f->m.batch          ? tasks
+                                                        : f->m.batch;
+}
+
+/* The most that a product of that many rows, or of those that are left, needs. */
+static size_t kernel_bytes(const takt_rnn_facts *f, const void *info)
+{
+    size_t most = 0;
+    for (size_t rows = 1; rows <= takt_rnn_rows(f); rows++)
+        for (size_t h = 0; h < f->halves; h++)
+            for (size_t last = 0; last < 2; last++) {
+                const size_t left = last ? f->m.units - (f->blocks - 1) * f->block : f->block;
+                const size_t n = f->product[h].count * left, units = f->m.units;
+                const takt_gemm_f32 a = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
+                const takt_gemm_f64 b = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
+                const size_t bytes = f->compute == TAKT_F64
+                                         ? ((const takt_gemm_f64_info *)info)->scratch_bytes(&b)
+                                         : ((const takt_gemm_f32_info *)info)->scratch_bytes(&a);
+                most = bytes > most ? bytes : most;
+            }
+    return most;
 }
 
 static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
@@ -245,30 +276,12 @@ static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
         f->gemm_f64 = takt_kernel_as_gemm_f64(gemm);
     else
         f->gemm_f32 = takt_kernel_as_gemm_f32(gemm);
+    if (f->m.is_bytes)
+        TAKT_TRY(takt_rnn_bytes_choose(p, f));
     set_tasks(p, f);
     TAKT_TRY(set_blocks(p, f));
-    /* The most that a product of that many rows, or of those that are left, needs. */
-    size_t most = 0;
-    for (size_t rows = 1; rows <= takt_rnn_rows(f); rows++)
-        for (size_t h = 0; h < f->halves; h++)
-            for (size_t last = 0; last < 2; last++) {
-                const size_t n = last ? f->m.units - (f->blocks - 1) * f->block : f->block;
-                const takt_gemm_f32 a = {.m = rows,
-                                         .n = f->product[h].count * n,
-                                         .k = f->m.units,
-                                         .a_row = f->m.units,
-                                         .a_col = 1};
-                const takt_gemm_f64 b = {.m = rows,
-                                         .n = f->product[h].count * n,
-                                         .k = f->m.units,
-                                         .a_row = f->m.units,
-                                         .a_col = 1};
-                const size_t bytes =
-                    is_f64 ? ((const takt_gemm_f64_info *)gemm->info)->scratch_bytes(&b)
-                           : ((const takt_gemm_f32_info *)gemm->info)->scratch_bytes(&a);
-                most = bytes > most ? bytes : most;
-            }
-    p->step->scratch_each = most;
+    p->step->scratch_each =
+        f->m.is_bytes ? takt_rnn_bytes_scratch(f, takt_rnn_rows(f)) : kernel_bytes(f, gemm->info);
     return TAKT_OK;
 }
 
@@ -294,13 +307,14 @@ static takt_status set_scratch(takt_planner *p, takt_rnn_facts *f)
     TAKT_TRY(takt_scratch_add(p, f->halves == 2 ? count : 0, &f->reset_at));
     TAKT_TRY(takt_scratch_add(p, widens ? gates : 0, &f->bias_at));
     TAKT_TRY(takt_scratch_add(p, widens ? gates : 0, &f->peephole_at));
-    TAKT_TRY(takt_scratch_add(p, f->is_packed ? 0 : f->packed_count * f->wide, &f->packed_at));
+    TAKT_TRY(
+        takt_scratch_add(p, f->is_packed ? 0 : f->packed_count * f->packed_size, &f->packed_at));
     TAKT_TRY(takt_scratch_add(p, f->is_packed ? 0 : gates * f->m.units, &f->ordered_at));
     f->result_at = own(p->step, TAKT_RNN_GATES * rows * f->wide);
     f->x_at = own(p->step, widens ? TAKT_RNN_GATES * rows * f->wide : 0);
     f->y_at = own(p->step, widens ? rows * f->wide : 0);
     f->keep_at = own(p->step, widens ? TAKT_RNN_KEEPS * rows * f->wide : 0);
-    return TAKT_OK;
+    return f->m.is_bytes ? takt_rnn_bytes_rooms(p, f) : TAKT_OK;
 }
 
 static takt_status compile(takt_planner *p)
@@ -317,6 +331,8 @@ static takt_status compile(takt_planner *p)
     f->compute = x->dtype == TAKT_F64 ? TAKT_F64 : TAKT_F32;
     f->size = (size_t)takt_dtype_bits(f->dtype) / 8;
     f->wide = (size_t)takt_dtype_bits(f->compute) / 8;
+    f->packed_size = f->m.is_bytes ? 1 : f->wide;
+    f->bytes.is_unsigned = f->m.is_bytes && takt_rnn_inner(n, f->m.r)->type.dtype == TAKT_U8;
     f->length = (size_t)x->dim[takt_rnn_sequence_axis(n, f->m.x)];
     f->reverse = takt_node_int(n, "reverse") != 0;
     set_halves(f);
