@@ -175,7 +175,7 @@ static void before(const takt_step *s, const takt_task *t)
 static takt_blocks weights(const facts *f, const takt_step *s, const takt_task *t)
 {
     takt_blocks b = f->b;
-    const uint8_t half = f->is_signed ? (uint8_t)(1U << (b.bits - 1)) : 0;
+    const uint8_t half = (uint8_t)(f->is_signed ? 1U << (b.bits - 1) : 0);
     b.words = packed(&f->words, s, t);
     b.scale = packed(&f->scale, s, t);
     b.level = half;
