@@ -100,7 +100,7 @@ static void bench(takt_check *c, size_t m, unsigned bits, size_t block)
 
 void check_block_i8(takt_check *c, const takt_kernel *reference)
 {
-    static const size_t ms[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 16, 17};
+    static const size_t ms[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17};
     static const size_t ns[] = {0, 1, 7, 15, 16, 17, 33, 48, 64, 65, 130};
     static const size_t ks[] = {0, 1, 3, 15, 16, 17, 31, 48, 64, 100, 130, 272};
     static const size_t blocks[] = {16, 32, 48, 64, 128, 256};

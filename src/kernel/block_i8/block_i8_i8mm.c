@@ -3,8 +3,9 @@
  * Levels of a panel are spread to bytes once for all rows, a piece of k at a time that stays in L1,
  * as [k / 8][8 pairs of columns][2][8]; scales and zero points with them, as each pair of columns
  * wants them: [block][8][d0 d1 d0 d1]. Packed A has two rows in a vector, up to three pairs in
- * a strip: [k / 8][pairs][2][8]. Sums of floats wait in scratch, in the order of smmla. A single
- * row is left to sdot, which wastes nothing on a second one, or, by 8 bits, multiplied by usdot.
+ * a strip: [k / 8][pairs][2][8]. Sums of floats wait in scratch, in the order of smmla. For few
+ * rows nothing is spread (mm_few.inc). A single row is left to sdot, which wastes nothing on a
+ * second one, or, by 8 bits, multiplied by usdot.
  */
 #include "kernel/block_i8/block_i8.h"
 
@@ -26,6 +27,8 @@ enum { DISTANT = 2, MR = 4 };
 #include "kernel/block_i8/mm_tile.inc"
 
 #include "kernel/block_i8/mm_pair.inc"
+
+#include "kernel/block_i8/mm_few.inc"
 
 typedef struct mm_job {
     strip a;
@@ -195,35 +198,34 @@ static void add_pair(const takt_block_i8 *g, const places *p, size_t row, size_t
     int8_t *q = (int8_t *)(sum + 2 * count), *to = (int8_t *)(uintptr_t)s->q + 16 * pair;
     float *to_dx = (float *)(uintptr_t)s->dx + 4 * pair;
     int32_t *to_sum = (int32_t *)(uintptr_t)s->sum + 4 * pair;
-    const bool plain = is_plain(&g->b);
-    const int32_t start = MAGIC_BITS, level = (int32_t)g->b.level - LEVEL_SHIFT(g->b.bits);
+    const bool plain = is_plain(&g->b), few = by_few(g);
+    const int32_t shift = few ? 0 : LEVEL_SHIFT(g->b.bits);
+    const int32_t start = MAGIC_BITS, level = (int32_t)g->b.level - shift;
     memset(dx, 0, 2 * (deep + count * 8));
     for (size_t r = 0; r < rows; r++)
         block_quantise(&g->b, g->a + (row + r) * g->a_row, q + r * deep, dx + r * count,
                        sum + r * count);
-    for (size_t k = 0; k < deep / 8; k++)
-        vst1q_s8(to + k * 16 * s->pairs,
-                 vcombine_s8(vld1_s8(q + 8 * k), vld1_s8(q + deep + 8 * k)));
+    pair_bytes(g, q, deep, to, s->pairs);
     for (size_t i = 0; i < count * s->pairs; i += s->pairs, dx++, sum++) {
-        const float x[4] = {dx[0], dx[0], dx[count], dx[count]};
+        const float x[4] = {dx[0], dx[few ? count : 0], dx[few ? 0 : count], dx[count]};
         const int32_t even = plain ? start - level * sum[0] : sum[0];
         const int32_t odd = plain ? start - level * sum[count] : sum[count];
-        const int32_t y[4] = {even, even, odd, odd};
+        const int32_t y[4] = {even, few ? odd : even, few ? even : odd, odd};
         memcpy(to_dx + 4 * i, x, sizeof x);
         memcpy(to_sum + 4 * i, y, sizeof y);
     }
 }
 
-/* Strip number `index` of `rows` rounded rows at `at`: all but the last are full. */
+/* Strip number `index` of `rows` rounded rows at `at`: all but the last are equal. */
 static strip strip_of(const takt_block_i8 *g, const places *p, const char *at, size_t index,
                       size_t rows)
 {
     const size_t deep = takt_blocks_deep(g->b.k), count = takt_blocks_count(&g->b);
-    const size_t left = (rows - STRIP_ROWS * index + 1) / 2;
-    return (strip){(const int8_t *)at + index * STRIP_ROWS * deep,
-                   (const float *)(const void *)(at + p->dx) + index * count * PAIRS * 4,
-                   (const int32_t *)(const void *)(at + p->sum) + index * count * PAIRS * 4,
-                   least(left, PAIRS)};
+    const size_t pairs = strip_pairs(g), left = (rows - 2 * pairs * index + 1) / 2;
+    return (strip){(const int8_t *)at + index * 2 * pairs * deep,
+                   (const float *)(const void *)(at + p->dx) + index * count * pairs * 4,
+                   (const int32_t *)(const void *)(at + p->sum) + index * count * pairs * 4,
+                   least(left, pairs)};
 }
 
 /* Rows [first, end) of `count` that have separate places; the first of these is row `row`. */
@@ -233,9 +235,10 @@ typedef struct span {
 
 static void round_rows(const takt_block_i8 *g, const places *p, span o, char *to)
 {
+    const size_t pairs = strip_pairs(g);
     for (size_t r = o.first; r < o.end; r += 2) {
-        const strip s = strip_of(g, p, to, r / STRIP_ROWS, o.count);
-        add_pair(g, p, o.row + r, least(2, o.end - r), &s, r % STRIP_ROWS / 2);
+        const strip s = strip_of(g, p, to, r / 2 / pairs, o.count);
+        add_pair(g, p, o.row + r, least(2, o.end - r), &s, r / 2 % pairs);
     }
 }
 
@@ -308,6 +311,8 @@ static void one_panel(const mm_loop *o)
     }
 }
 
+#include "kernel/block_i8/few_run.inc"
+
 TILE(far_8, 1, WIDTH, 8, PLAIN)
 TILE(row_8, 1, VECTORS, 8, PLAIN)
 TILE(far_8_f16, 1, WIDTH, 8, PLAIN_F16)
@@ -335,17 +340,14 @@ static void run_row_8(const takt_block_i8 *g)
 /* sdot is best at four rows of levels that fill their bytes: it spreads nothing. */
 static bool by_rows(const takt_block_i8 *g)
 {
-    return g->m < 2 || (g->m == MR && g->b.bits > 2) || g->b.k == 0 || g->b.block > PIECE;
+    return g->m < 2 || g->b.k == 0 ||
+           (!by_few(g) && ((g->m == MR && g->b.bits > 2) || g->b.block > PIECE));
 }
 
 static void run(const takt_block_i8 *g)
 {
-    if (is_row_8(g)) {
-        run_row_8(g);
-        return;
-    }
-    if (by_rows(g)) {
-        run_rows(g);
+    if (is_row_8(g) || by_rows(g) || by_few(g)) {
+        (is_row_8(g) ? run_row_8 : by_rows(g) ? run_rows : run_few)(g);
         return;
     }
     const size_t most = mm_rows(g);
@@ -368,7 +370,7 @@ static size_t scratch_bytes(const takt_block_i8 *g)
 {
     if (by_rows(g))
         return rows_scratch(g);
-    const places p = places_of(g, mm_rows(g));
+    const places p = places_of(g, by_few(g) ? round_up(g->m, 2) : mm_rows(g));
     return p.own + (g->rounded ? 0 : p.rounded);
 }
 
