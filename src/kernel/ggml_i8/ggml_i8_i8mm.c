@@ -24,6 +24,14 @@ enum { FEWEST = 3 }; /* rows for which it is worth it to spread */
 
 #include "kernel/ggml_i8/mm_tile.inc"
 
+/* Into L2: a part of the next panel while this one is multiplied. In assembly, because gcc 12
+ * removes calls of functions that only prefetch. */
+static inline __attribute__((always_inline)) void prefetch(const uint8_t *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 64)
+        __asm__ volatile("prfm pldl2keep, [%0]" ::"r"(at + i));
+}
+
 #include "kernel/ggml_i8/mm_small.inc"
 
 #define SPREAD(name)                                                                               \
@@ -128,6 +136,7 @@ static void whole_panel(const mm_loop *o)
 {
     mm_block block;
     for (size_t b = 0; b < o->a.blocks; b++) {
+        prefetch(o->panel + (o->a.blocks + b) * o->bytes, o->bytes);
         one_block(o, b, &block);
         for (size_t strip = 0; strip < strips_of(&o->a); strip++)
             one_strip(o, &block, strip, b);
