@@ -57,7 +57,7 @@ static void one(takt_check *c, const takt_kernel *reference, depthwise d, int ro
 
 void check_depthwise_f32(takt_check *c, const takt_kernel *reference)
 {
-    static const size_t taps[][2] = {{3, 3}, {1, 1}, {5, 5}, {1, 4}, {3, 2}, {17, 16}};
+    static const size_t taps[][2] = {{3, 3}, {1, 1}, {5, 5}, {1, 4}, {3, 2}, {7, 7}, {17, 16}};
     int round = 0;
     for (size_t n = 1; n <= 40; n++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
