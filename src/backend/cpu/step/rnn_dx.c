@@ -1,8 +1,10 @@
 /* rnn_dx.c - gradients of recurrent cells: a scan whose body is that of a GRU or LSTM, as one loop.
  *
- * Rows of the batch are independent: tasks share them. R is packed once; an iteration is the cell's
- * kernel, which writes the gates' gradients where they belong, and one product that reads them
- * there. The bits are those of the body run iteration by iteration.
+ * Rows of the batch are independent: tasks share them, and a task runs all iterations of a few rows
+ * before those of the next: then it reads and writes few places, each from one end to the other. R
+ * is packed once; an iteration is the cell's kernel, which writes the gates' gradients where they
+ * belong, and one product that reads them there. The bits are those of the body run iteration by
+ * iteration.
  */
 #include <string.h>
 
@@ -13,7 +15,9 @@
 #include "kernel/pack/pack.h"
 #include "plan/execute.h"
 
-enum { ROWS = 48 }; /* of a product: whole tiles of 6, 8, 12 and 16 rows */
+/* Rows of a product: whole tiles of 6, 8, 12 and 16 rows; one tile if R stays in the nearest cache
+ * anyway. */
+enum { ROWS = 48, NEAR_BYTES = 64 << 10 };
 
 /* The position of a tensor of [iterations, rows], in elements. */
 typedef struct lane {
@@ -27,7 +31,7 @@ typedef struct facts {
     takt_pack_fn *pack;
     takt_panels panels;
     lane dy, start, kept[TAKT_RNN_DX_KEPT], to[2];
-    size_t length;
+    size_t length, rows; /* rows: of a product at most */
     bool reverse;
     size_t packed_at, product_at; /* bytes into the shared scratch */
 } facts;
@@ -148,11 +152,22 @@ static void multiply(const facts *f, const takt_task *t, const takt_rnn_dx_f32 *
     f->gemm(&g);
 }
 
+/* Rows [row, row + x->rows). */
 static void run_iteration(const facts *f, const takt_step *s, const takt_task *t, size_t iteration,
-                          const size_t range[2])
+                          takt_rnn_dx_f32 *x, size_t row)
 {
     const size_t at = f->reverse ? f->length - 1 - iteration : iteration;
+    x->more = NULL;
+    run_cell(f, s, t, iteration, x, row);
+    multiply(f, t, x, place(t, &s->out[f->m.to[1]], &f->to[1], at, row), row);
+}
+
+/* All iterations of these rows; false: the run is stopped. */
+static bool run_rows(const facts *f, const takt_step *s, const takt_task *t, size_t row,
+                     size_t rows)
+{
     takt_rnn_dx_f32 x = {.kind = f->m.kind,
+                         .rows = rows,
                          .n = f->m.units,
                          .stride = f->m.units,
                          .dy_stride = f->dy.row,
@@ -160,12 +175,12 @@ static void run_iteration(const facts *f, const takt_step *s, const takt_task *t
                          .to_stride = {f->to[0].row, f->to[1].row}};
     for (int k = 0; k < TAKT_RNN_DX_KEPT; k++)
         x.kept_stride[k] = f->kept[k].row;
-    for (size_t row = range[0]; row < range[1]; row += x.rows) {
-        x.rows = range[1] - row < ROWS ? range[1] - row : ROWS;
-        x.more = NULL;
-        run_cell(f, s, t, iteration, &x, row);
-        multiply(f, t, &x, place(t, &s->out[f->m.to[1]], &f->to[1], at, row), row);
+    for (size_t iteration = 0; iteration < f->length; iteration++) {
+        if (takt_poll_stops(t->poll))
+            return false;
+        run_iteration(f, s, t, iteration, &x, row);
     }
+    return true;
 }
 
 /* The gradients of the first state, after the last iteration. */
@@ -193,10 +208,10 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     size_t range[2];
     takt_cpu_share(f->m.batch, 1, t->index, s->task_count, &range[0], &range[1]);
-    for (size_t iteration = 0; iteration < f->length; iteration++) {
-        if (takt_poll_stops(t->poll))
+    for (size_t row = range[0], rows; row < range[1]; row += rows) {
+        rows = range[1] - row < f->rows ? range[1] - row : f->rows;
+        if (!run_rows(f, s, t, row, rows))
             return;
-        run_iteration(f, s, t, iteration, range);
     }
     finish(f, s, t, range);
 }
@@ -262,7 +277,8 @@ static takt_status set_scratch(takt_planner *p, facts *f, const takt_gemm_f32_in
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed recurrent weights are too large");
     TAKT_TRY(takt_scratch_add(p, packed, &f->packed_at));
     TAKT_TRY(takt_scratch_add(p, f->m.batch * units * sizeof(float), &f->product_at));
-    for (size_t rows = 1; rows <= ROWS && rows <= f->m.batch; rows++) {
+    f->rows = packed <= NEAR_BYTES ? info->rows : ROWS;
+    for (size_t rows = 1; rows <= f->rows && rows <= f->m.batch; rows++) {
         const takt_gemm_f32 g = {
             .m = rows, .n = units, .k = all, .a_row = f->to[1].row, .a_col = 1};
         const size_t bytes = info->scratch_bytes(&g);
