@@ -130,18 +130,6 @@ static takt_status take_register(compiler *c, takt_id holder, uint32_t *out)
     return take_new_register(c, holder, out);
 }
 
-/* Elements after which the operand is read from its beginning again; 0: it is not. */
-static size_t period_of(const takt_map_operand *o)
-{
-    size_t period = 1;
-    if (o->is_full || o->is_scalar || o->rank < 2 || o->stride[0] != 0)
-        return 0;
-    for (int d = 1; d < o->rank; d++)
-        if (!takt_size_mul(period, (size_t)o->dim[d], &period))
-            return 0;
-    return period <= TAKT_MAP_TILE ? period : 0;
-}
-
 static void widen_registers(takt_map_program *m, takt_dtype compute)
 {
     const uint32_t bytes = (uint32_t)takt_dtype_bits(compute) / 8;
@@ -169,8 +157,8 @@ static takt_status add_operand(compiler *c, takt_id node, uint32_t *index)
     o->widen = (takt_convert){.to = compute, .from = v->dtype};
     widen_registers(c->program, compute);
     if (!o->is_full && !o->is_scalar)
-        TAKT_TRY(period_of(o) > 0 ? take_new_register(c, RESERVED, &o->gathered)
-                                  : take_register(c, RESERVED, &o->gathered));
+        TAKT_TRY(takt_map_period(o) > 0 ? take_new_register(c, RESERVED, &o->gathered)
+                                        : take_register(c, RESERVED, &o->gathered));
     if (o->widens)
         TAKT_TRY(take_register(c, RESERVED, &o->widened));
     c->operand_node[c->program->operand_count] = node;
@@ -311,31 +299,6 @@ static takt_status compile_node(compiler *c, size_t at)
     return TAKT_OK;
 }
 
-/* Nothing is kept between instructions: whole ranges can be processed in one go. */
-static bool is_streaming(const takt_map_program *m)
-{
-    if (m->code_count != 1 || !m->code[0].is_direct)
-        return false;
-    for (size_t i = 0; i < m->operand_count; i++)
-        if ((!m->operands[i].is_full && !m->operands[i].is_scalar) || m->operands[i].widens)
-            return false;
-    return true;
-}
-
-/* A multiple of the period of the first operand that has one, so that its tiles, and usually those
- * of all operands, are equal. */
-static void set_tile(takt_map_program *m)
-{
-    m->tile = is_streaming(m) ? m->count : TAKT_MAP_TILE;
-    for (size_t i = 0; i < m->operand_count && m->tile == TAKT_MAP_TILE; i++)
-        if (period_of(&m->operands[i]) > 0)
-            m->tile -= m->tile % period_of(&m->operands[i]);
-    for (size_t i = 0; i < m->operand_count; i++) {
-        const size_t period = period_of(&m->operands[i]);
-        m->operands[i].repeats = period > 0 && m->tile % period == 0;
-    }
-}
-
 /* One block for the program and the compiler's temporaries: each allocation costs time whenever
  * sizes change. */
 static takt_status get_memory(compiler *c)
@@ -365,7 +328,7 @@ static takt_status compile(compiler *c)
     for (size_t i = 0; i < c->count; i++)
         TAKT_TRY(compile_node(c, i));
     takt_map_link(m);
-    set_tile(m);
+    takt_map_set_tile(m, c->hot != TAKT_NONE);
     return TAKT_OK;
 }
 

@@ -75,6 +75,7 @@ typedef struct takt_map_program {
     uint32_t registers;
     uint32_t width;         /* bytes of the widest element that a register holds */
     size_t tile;            /* elements at a time */
+    size_t room;            /* elements of a register */
     size_t count;           /* elements of the result */
     const takt_type *shape; /* and its shape */
     bool can_fault;
@@ -91,9 +92,12 @@ void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_oper
  */
 static inline size_t takt_map_register(const takt_map_program *m)
 {
-    const size_t n = m->count < TAKT_MAP_TILE ? (m->count + 15) / 16 * 16 : TAKT_MAP_TILE;
-    return n * m->width;
+    return m->room * m->width;
 }
+/* Elements after which the operand is read from its beginning again; 0: it is not. */
+size_t takt_map_period(const takt_map_operand *o);
+/* Sets the sizes of tiles and registers when all instructions are known. */
+void takt_map_set_tile(takt_map_program *m, bool is_hot);
 /* Finds instructions that follow each other and can run in one pass. */
 void takt_map_link(takt_map_program *m);
 /* Bytes of scratch that one worker needs. */
