@@ -5,8 +5,8 @@ the zoo in integers (`takt zoo get`) and in floats (its text with the weights of
 onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is called in C, the
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
-the weights (its arena, in which scratch lies too, inputs and outputs), and LiteRT's arena with its
-own kernels.
+the weights (its arena, in which scratch lies too, inputs and outputs), the same without the
+largest scratch of a step, and LiteRT's arena with its own kernels, which has no scratch in it.
 
     python3 bench/peers/tflite.py [--quick] [--threads N,..] [--only NAME,..]
 """
@@ -78,9 +78,10 @@ def written(folder, name, kind):
 
 
 def planned(path, threads):
-    """Bytes that the plan needs next to the weights. Scratch is a part of the arena."""
+    """Bytes that the plan needs next to the weights, and those of values alone."""
     memory = json.loads(command("plan", "--json", "--threads", str(threads), path))["memory"]
-    return memory["arena"] + memory["io"]
+    needed = memory["arena"] + memory["io"]
+    return needed, needed - memory["scratch"]
 
 
 # ---- measuring ----
@@ -142,9 +143,11 @@ class Table:
             verdict = self.statistics.compare(blocks["takt"], blocks[peer])["verdict"]
             text += f" {level[peer]:9.1f} {ratio:6.2f} {verdict:12}"
             self.count((peer, threads), ratio, verdict)
-        mine, arena = planned(files["takt"], threads), told.get("litert", {}).get("arena", 0)
-        self.tally.setdefault(("memory", threads), []).append((mine, arena))
-        return f"{text} {mine / 1024:8.1f} {arena / 1024:8.1f}  {'; '.join(problems)}".rstrip()
+        mine, values = planned(files["takt"], threads)
+        arena = told.get("litert", {}).get("arena", 0)
+        self.tally.setdefault(("memory", threads), []).append((mine, values, arena))
+        text += f" {mine / 1024:8.1f} {values / 1024:8.1f} {arena / 1024:8.1f}"
+        return f"{text}  {'; '.join(problems)}".rstrip()
 
     def count(self, key, ratio, verdict):
         self.tally.setdefault(key, []).append((ratio, verdict))
@@ -152,9 +155,10 @@ class Table:
     def summary(self):
         for (what, threads), of in sorted(self.tally.items()):
             if what == "memory":
-                known = [(a, b) for a, b in of if b > 0]
-                less = sum(a <= b for a, b in known)
-                yield f"{threads}T memory: at most LiteRT's arena on {less} of {len(known)}"
+                known = [row for row in of if row[2] > 0]
+                less, fewer = (sum(row[i] <= row[2] for row in known) for i in (0, 1))
+                yield (f"{threads}T memory: at most LiteRT's arena on {less} of {len(known)}, "
+                       f"values alone on {fewer}")
                 continue
             words = [word for _, word in of]
             mean = math.exp(sum(math.log(ratio) for ratio, _ in of) / len(of))
@@ -175,7 +179,7 @@ def main():
         sorted({1, len(os.sched_getaffinity(0))})
     os.makedirs(engines.OUT, exist_ok=True)
     print(f"{'model':34} {'T':>2} {'takt us':>9} {'litert':>9} {'ratio':>6} {'':12} "
-          f"{'onnxrt':>9} {'ratio':>6} {'':12} {'KiB':>8} {'litert':>8}")
+          f"{'onnxrt':>9} {'ratio':>6} {'':12} {'KiB':>8} {'values':>8} {'litert':>8}")
     with tempfile.TemporaryDirectory() as folder, \
             open(os.path.join(engines.OUT, "tflite.log"), "wb") as log:
         table, failed = Table(log, 2 if args.quick else BLOCKS), 0
