@@ -64,20 +64,40 @@ static void product(uint32_t m, uint32_t n, uint32_t k, bool compares)
                         .c_row = n,
                         .inner = 1};
     const takt_cuda_block_room has = device_room();
+    takt_cuda_launch l[2];
+    takt_cuda_launch *all[] = {&l[1], &l[1]};
+    takt_cuda_gemm given = g, lined;
+    g.is_aligned = 1;
+    const bool is_turned = takt_cuda_gemm_lines(&g, &has, &lined);
+    if (is_turned) {
+        takt_cuda_transpose t = {.dst = device((size_t)m * k, NULL),
+                                 .src = g.a,
+                                 .src_row = k,
+                                 .rows = m,
+                                 .cols = k,
+                                 .inner = 1};
+        takt_cuda_launch_transpose(&t, 1, &l[0]);
+        g = lined;
+        g.a = t.dst;
+        all[0] = &l[0];
+    }
     const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&g, 1, &has, TAKT_CUDA_GEMM_ANY);
     float *scratch = device(plan.scratch_bytes / 4 + 1, NULL);
     uint32_t *tickets = device_zeros(plan.tickets);
-    takt_cuda_launch l;
-    takt_cuda_launch_gemm(&g, 1, &plan, scratch, tickets, &l);
-    run_once(&l, 1);
+    takt_cuda_launch_gemm(&g, 1, &plan, scratch, tickets, &l[1]);
+    run_once(all[0], 1);
+    if (is_turned)
+        run_once(&l[1], 1);
     char what[64];
     snprintf(what, sizeof what, "product %ux%ux%u", m, n, k);
     if (compares)
         cpu_product(m, n, k, a, b, c);
-    line(what, (takt_cuda_launch *[]){&l}, 1, 2.0 * m * n * k,
+    line(what, all, is_turned ? 2 : 1, 2.0 * m * n * k,
          4.0 * ((double)m * k + (double)k * n + (double)m * n),
          compares ? differing(g.c, c, (size_t)m * n) : -1);
-    release(g.a), release(g.b), release(g.c), release(scratch), release(tickets);
+    if (is_turned)
+        release(g.a);
+    release(given.a), release(g.b), release(g.c), release(scratch), release(tickets);
     free(a), free(b), free(c);
 }
 

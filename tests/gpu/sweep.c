@@ -117,6 +117,21 @@ static takt_cuda_gemm gemm_of(const row *r, size_t *a_count)
     return g;
 }
 
+/* The product with A as lines of each k, for the tiles that take it so. */
+static takt_cuda_gemm lined(const row *r, const takt_cuda_gemm *g, const float *a)
+{
+    takt_cuda_gemm l = *g;
+    float *t = malloc((size_t)r->m * r->k * sizeof *t);
+    for (size_t i = 0; i < (size_t)r->m * r->k; i++)
+        t[i % r->k * r->m + i / r->k] = a[i];
+    l.a = device((size_t)r->m * r->k, t);
+    l.a_row = 1;
+    l.a_col = r->m;
+    l.is_aligned = 1;
+    free(t);
+    return l;
+}
+
 static void sweep(const row *r)
 {
     const takt_cuda_block_room has = device_room();
@@ -131,17 +146,22 @@ static void sweep(const row *r)
     g.a = device(a_count, a);
     g.b = device((size_t)r->k * r->n * r->batches, b);
     g.c = device(c_count, NULL);
+    const bool can_line = r->side == 0 && r->batches == 1;
+    const takt_cuda_gemm turned = can_line ? lined(r, &g, a) : g;
     const size_t chosen = takt_cuda_gemm_plan_of(&g, r->batches, &has, TAKT_CUDA_GEMM_ANY).way;
     bool has_first = false;
     for (size_t way = 0; way < takt_cuda_gemm_ways() && way < 64; way++) {
-        const takt_cuda_gemm_plan p = takt_cuda_gemm_plan_of(&g, r->batches, &has, way);
+        takt_cuda_gemm_plan p = takt_cuda_gemm_plan_of(&g, r->batches, &has, way);
+        const takt_cuda_gemm *of = p.way == SIZE_MAX ? &turned : &g;
+        if (p.way == SIZE_MAX)
+            p = takt_cuda_gemm_plan_of(&turned, r->batches, &has, way);
         us[way] = 0;
         if (p.way == SIZE_MAX)
             continue;
         float *scratch = device(p.scratch_bytes / 4 + 1, NULL);
         uint32_t *tickets = device_zeros(p.tickets);
         takt_cuda_launch l;
-        takt_cuda_launch_gemm(&g, r->batches, &p, scratch, tickets, &l);
+        takt_cuda_launch_gemm(of, r->batches, &p, scratch, tickets, &l);
         us[way] = device_us((takt_cuda_launch *[]){&l}, 1);
         name[way] = l.kernel + sizeof "takt_cuda_gemm_f32" - 1;
         is_cut[way] = l.args.gemm.pieces > 1;
@@ -164,6 +184,8 @@ static void sweep(const row *r)
             printf(" %s%s %.1f%s%s", name[way], is_cut[way] ? "/k" : "", us[way],
                    us[way] == best ? "*" : "", way == chosen ? " chosen" : "");
     printf("; best %.1f us %.1f TFLOP/s\n", best, flops / best / 1e6);
+    if (can_line)
+        release(turned.a);
     release(g.a), release(g.b), release(g.c);
     free(a), free(b), free(first);
 }

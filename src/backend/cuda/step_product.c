@@ -69,6 +69,20 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
                : "there is more than a bias between them";
 }
 
+/* A, `at` bytes from the beginning of the scratch, as lines of each k. */
+static void add_transposed(takt_planner *p, takt_cuda_gemm *g, uint64_t at, takt_cuda_step *s)
+{
+    takt_cuda_transpose t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, at),
+                             .src = g->a,
+                             .src_row = (int64_t)g->k,
+                             .rows = g->m,
+                             .cols = g->k,
+                             .inner = 1};
+    g->a = t.dst;
+    p->step->scratch_bytes = at + (uint64_t)g->m * g->k * sizeof(float);
+    takt_cuda_launch_transpose(&t, 1, &s->launches[s->count++]);
+}
+
 takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t batches,
                                    size_t columns, const takt_cuda_fours *fours)
 {
@@ -84,6 +98,10 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     g->end.residual_batch = g->c_inner;
     g->is_softmax = p->group->anchor > 0; /* the only one that continues a product */
     taken += g->is_softmax;
+    takt_cuda_gemm lined;
+    const bool is_turned = fours == NULL && batches == 1 && takt_cuda_gemm_lines(g, &has, &lined);
+    if (is_turned)
+        *g = lined;
     const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(g, batches, &has, TAKT_CUDA_GEMM_ANY);
     if (plan.way == SIZE_MAX)
         return takt_fail(p->ctx, TAKT_E_INTERNAL, "a product that no device kernel computes");
@@ -97,6 +115,8 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
         p->step->scratch_bytes = at + f.count * 4 * sizeof(float);
         takt_cuda_launch_fours(&f, &s->launches[s->count++]);
     }
+    if (is_turned)
+        add_transposed(p, g, takt_round_up(plan.scratch_bytes, 256), s);
     takt_cuda_launch_gemm(g, batches, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
                           takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[s->count]);
     takt_cuda_name_step(p, &s->launches[s->count++]);
@@ -151,6 +171,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     g.a = takt_cuda_in(index);
     TAKT_TRY(add_b(p, n->in[1], &mm, &g));
+    g.is_aligned =
+        p->step->in[index].offset % 16 == 0 && p->step->in[p->step->in_count - 1].offset % 16 == 0;
     return takt_cuda_product_step(p, &g, (uint32_t)mm.batch, mm.n, NULL);
 }
 

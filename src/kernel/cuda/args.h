@@ -177,6 +177,7 @@ typedef struct takt_cuda_gemm {
     uint32_t adds_zero;  /* to the last chunk: the bits of k that zeros follow */
     uint32_t image;      /* floats of one image */
     uint32_t keeps_b;    /* no kernel writes B: it is read before earlier kernels have ended */
+    uint32_t is_aligned; /* A, B and their matrices begin at multiples of sixteen bytes */
     uint32_t is_softmax; /* of rows of C at the end: few rows, of at most TAKT_CUDA_GEMM_FEW_COLS */
 } takt_cuda_gemm;
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { TAKT_CUDA_TRANSPOSE_SIDE = 32 }; /* of the square that a block transposes */
+enum { TAKT_CUDA_TRANSPOSE_SIDE = 64 }; /* of the square that a block transposes */
 
 /* dst[plane][col][row] = src[plane][row][col], of elements of four bytes: keys of attention, so
  * that products read neighbours, or images with channels first. Plane p = (p / inner, p % inner) of

@@ -146,6 +146,10 @@ size_t takt_cuda_gemm_ways(void);
  * if it is not TAKT_CUDA_GEMM_ANY. */
 takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,
                                            const takt_cuda_block_room *has, size_t way);
+/* Whether one product takes less time, transposition included, if A is transposed first; `*lined`
+ * is then the product after that, with A still to be set. */
+bool takt_cuda_gemm_lines(const takt_cuda_gemm *g, const takt_cuda_block_room *has,
+                          takt_cuda_gemm *lined);
 void takt_cuda_launch_gemm(const takt_cuda_gemm *g, uint32_t batches, const takt_cuda_gemm_plan *p,
                            float *scratch, uint32_t *tickets, takt_cuda_launch *l);
 

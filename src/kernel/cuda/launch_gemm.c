@@ -23,22 +23,26 @@ static uint32_t blocks_of(uint64_t count, uint64_t each)
 typedef struct tile {
     const char *product, *convolution; /* or NULL */
     uint32_t rows, cols, threads, depth, stages, keeps;
+    bool is_lined; /* A is transposed (cuda_lines.inc) */
     double rate, alone, begin, block;
 } tile;
 
 static const tile tiles[] = {
-    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, 342, 371, 3.2,
-     1.79},
-    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, 339, 291, 1.0, 2.47},
-    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, 293, 130, 2.1, 0.58},
-    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, 273, 207, 1.9, 0.47},
-    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, 297, 200, 1.8,
-     0.56},
-    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, 307, 230, 1.6,
-     0.48},
-    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, 253, 150, 1.5, 0.55},
-    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, 181, 108, 0.9,
-     0.63},
+    {"takt_cuda_gemm_f32_128w", "takt_cuda_conv_f32_128w", 128, 128, 128, 16, 2, 1, false, 342, 371,
+     3.2, 1.79},
+    {"takt_cuda_gemm_f32_128", NULL, 128, 128, 256, 16, 2, 1, false, 339, 291, 1.0, 2.47},
+    {"takt_cuda_gemm_f32_64w", NULL, 64, 64, 64, 16, 2, 1, false, 293, 130, 2.1, 0.58},
+    {"takt_cuda_gemm_f32_64", "takt_cuda_conv_f32_64", 64, 64, 128, 16, 3, 0, false, 273, 207, 1.9,
+     0.47},
+    {"takt_cuda_gemm_f32_64x32", "takt_cuda_conv_f32_64x32", 64, 32, 128, 32, 3, 0, false, 297, 200,
+     1.8, 0.56},
+    {"takt_cuda_gemm_f32_32x64", "takt_cuda_conv_f32_32x64", 32, 64, 128, 32, 3, 0, false, 307, 230,
+     1.6, 0.48},
+    {"takt_cuda_gemm_f32_32", "takt_cuda_conv_f32_32", 32, 32, 128, 64, 4, 0, false, 253, 150, 1.5,
+     0.55},
+    {"takt_cuda_gemm_f32_16x64", "takt_cuda_conv_f32_16x64", 16, 64, 128, 64, 4, 0, false, 181, 108,
+     0.9, 0.63},
+    {"takt_cuda_gemm_f32_64l", NULL, 64, 128, 64, 8, 3, 1, true, 405, 178, 3.0, 3.8},
 };
 
 enum { TILES = sizeof tiles / sizeof *tiles };
@@ -184,7 +188,9 @@ static uint64_t tiles_of(const takt_cuda_gemm *g, const tile *t)
 /* A in shared memory: large tiles have a line per k, others a line per row. */
 static uint32_t tile_bytes(const tile *t)
 {
-    const uint32_t a = t->keeps ? t->depth * (t->rows + 4) : t->rows * (t->depth + 4);
+    const uint32_t a = t->is_lined ? t->depth * t->rows
+                       : t->keeps  ? t->depth * (t->rows + 4)
+                                   : t->rows * (t->depth + 4);
     const uint32_t stage = a + t->depth * t->cols;
     return (t->stages * stage + t->keeps * t->rows * t->cols) * (uint32_t)sizeof(float);
 }
@@ -194,13 +200,28 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
 }
 
-/* Number of blocks of the busiest multiprocessor. Two large tiles fit on one and run together; the
- * remaining ones go to the first free multiprocessors, two at a time. */
+/* Whether the product may be left to kernels of lines, once A is transposed. */
+static bool can_line(const takt_cuda_gemm *g)
+{
+    enum { STEP = 8 };
+    return !g->is_conv && g->is_aligned && (g->m | g->n) % 4 == 0 && g->k % STEP == 0 &&
+           g->b_col == 1 && g->b_row % 4 == 0;
+}
+
+static bool is_lined(const takt_cuda_gemm *g)
+{
+    return can_line(g) && g->a_row == 1 && g->a_col % 4 == 0;
+}
+
+/* Number of blocks of the busiest multiprocessor. Two large tiles, or four of half the threads, fit
+ * on one and run together; the remaining ones go to the first free multiprocessors, as many at a
+ * time. */
 static double share_of(const tile *t, uint64_t blocks, uint64_t processors)
 {
-    enum { LARGE = 128 };
-    if (t->rows >= LARGE && blocks > 2 * processors)
-        return 2.0 * (double)((blocks + 2 * processors - 1) / (2 * processors));
+    enum { LARGE = 128, SUMS = 128 * 128 };
+    const uint64_t at_once = SUMS / (t->rows * t->cols) * 2;
+    if ((t->rows >= LARGE || t->is_lined) && blocks > at_once * processors)
+        return (double)(at_once * ((blocks + at_once * processors - 1) / (at_once * processors)));
     return (double)((blocks + processors - 1) / processors);
 }
 
@@ -245,7 +266,7 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
     const tile *t = &tiles[index / 2];
     const char *kernel = g->is_conv ? t->convolution : t->product;
     return kernel != NULL && tile_bytes(t) + (g->is_conv ? CORNER * t->rows : 0) <= most &&
-           tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
+           (!t->is_lined || is_lined(g)) && tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
            (index % 2 == 0 || can_cut(g, batches));
 }
 
@@ -294,6 +315,22 @@ static size_t best_way(const takt_cuda_gemm *g, uint32_t batches, const takt_cud
         }
     }
     return best;
+}
+
+bool takt_cuda_gemm_lines(const takt_cuda_gemm *g, const takt_cuda_block_room *has,
+                          takt_cuda_gemm *lined)
+{
+    const double begin = 1.6, bytes_per_us = 2.8e6;
+    *lined = *g;
+    lined->a_row = 1;
+    lined->a_col = g->m;
+    if (!can_line(g) || g->a_row == 1)
+        return false;
+    const size_t as_it_is = best_way(g, 1, has), other = best_way(lined, 1, has);
+    return other != SIZE_MAX && other < FIRST_FEW && tiles[other / 2].is_lined &&
+           time_of_way(lined, 1, has->processors, other) + begin +
+                   8.0 * g->m * g->k / bytes_per_us <
+               time_of_way(g, 1, has->processors, as_it_is);
 }
 
 takt_cuda_gemm_plan takt_cuda_gemm_plan_of(const takt_cuda_gemm *g, uint32_t batches,

@@ -84,23 +84,81 @@ KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
         scores[i] = i < limit ? r.x[i] * scale : 0.0f;
 }
 
+enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE, LINE = SIDE + 1 /* columns are in different banks */ };
+
+/* A square of at most SIDE x SIDE to shared memory, or transposed from there; lines begin `step`
+ * floats apart. By quads where all of them are there and aligned. */
+typedef struct square {
+    uint32_t rows, cols;
+    int64_t step;
+    bool by_quads;
+} square;
+
+DEVICE square square_of(uint32_t rows, uint32_t cols, int64_t step, const void *at)
+{
+    square s;
+    s.rows = rows < SIDE ? rows : SIDE;
+    s.cols = cols < SIDE ? cols : SIDE;
+    s.step = step;
+    s.by_quads = s.cols % 4 == 0 && step % 4 == 0 && ((uintptr_t)at & 15) == 0;
+    return s;
+}
+
+DEVICE void take_square(const square *s, const float *src, float *tile SELF_PARAMETER)
+{
+    enum { QUADS = SIDE / 4, LINES = 256 / QUADS };
+    const uint32_t x = LANE % QUADS * 4, y = LANE / QUADS;
+    quad q[SIDE / LINES];
+    if (!s->by_quads) {
+        for (uint32_t i = LANE; i < SIDE * SIDE; i += LANES)
+            if (i / SIDE < s->rows && i % SIDE < s->cols)
+                tile[i / SIDE * LINE + i % SIDE] = src[i / SIDE * s->step + i % SIDE];
+        return;
+    }
+    UNROLL
+    for (uint32_t i = 0; i < SIDE / LINES; i++) {
+        const uint32_t row = y + i * LINES;
+        q[i] = *(const quad *)(src + (row < s->rows && x < s->cols ? row * s->step + x : 0));
+    }
+    UNROLL
+    for (uint32_t i = 0; i < SIDE / LINES; i++)
+        spread(tile + (y + i * LINES) * LINE + x, q[i]);
+}
+
+DEVICE void give_square(const square *s, float *dst, const float *tile SELF_PARAMETER)
+{
+    enum { QUADS = SIDE / 4, LINES = 256 / QUADS };
+    const uint32_t x = LANE % QUADS * 4;
+    if (!s->by_quads) {
+        for (uint32_t i = LANE; i < SIDE * SIDE; i += LANES)
+            if (i / SIDE < s->rows && i % SIDE < s->cols)
+                dst[i / SIDE * s->step + i % SIDE] = tile[i % SIDE * LINE + i / SIDE];
+        return;
+    }
+    for (uint32_t y = LANE / QUADS; y < s->rows; y += LINES) {
+        quad q;
+        q.x = tile[x * LINE + y];
+        q.y = tile[(x + 1) * LINE + y];
+        q.z = tile[(x + 2) * LINE + y];
+        q.w = tile[(x + 3) * LINE + y];
+        if (x < s->cols)
+            *(quad *)(dst + y * s->step + x) = q;
+    }
+}
+
 KERNEL(takt_cuda_transpose_f32, takt_cuda_transpose, 256)
 {
-    enum { SIDE = TAKT_CUDA_TRANSPOSE_SIDE, LINE = SIDE + 1 /* columns are in different banks */ };
     SHARED(float, tile, SIDE *LINE);
-    const uint32_t across = (ARG.cols + SIDE - 1) / SIDE, step = LANES / SIDE;
+    const uint32_t across = (ARG.cols + SIDE - 1) / SIDE;
     const uint32_t row = BLOCK_X / across * SIDE, col = BLOCK_X % across * SIDE;
-    const uint32_t x = LANE % SIDE, y = LANE / SIDE;
-    const float *src =
-        ARG.src + BLOCK_Z / ARG.inner * ARG.src_outer + BLOCK_Z % ARG.inner * ARG.src_inner;
-    float *dst = ARG.dst + (uint64_t)BLOCK_Z * ARG.rows * ARG.cols;
-    for (uint32_t i = y; i < SIDE; i += step)
-        if (row + i < ARG.rows && col + x < ARG.cols)
-            tile[i * LINE + x] = src[(row + i) * ARG.src_row + col + x];
+    const float *src = ARG.src + BLOCK_Z / ARG.inner * ARG.src_outer +
+                       BLOCK_Z % ARG.inner * ARG.src_inner + row * ARG.src_row + col;
+    float *dst = ARG.dst + (uint64_t)BLOCK_Z * ARG.rows * ARG.cols + (uint64_t)col * ARG.rows + row;
+    const square in = square_of(ARG.rows - row, ARG.cols - col, ARG.src_row, src);
+    const square out = square_of(ARG.cols - col, ARG.rows - row, ARG.rows, dst);
+    take_square(&in, src, tile SELF);
     SYNC();
-    for (uint32_t i = y; i < SIDE; i += step)
-        if (col + i < ARG.cols && row + x < ARG.rows)
-            dst[(uint64_t)(col + i) * ARG.rows + row + x] = tile[x * LINE + i];
+    give_square(&out, dst, tile SELF);
 }
 
 KERNEL(takt_cuda_attend_recompute_f32, takt_cuda_recompute, 128)
