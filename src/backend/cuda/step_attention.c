@@ -1,12 +1,13 @@
 /* step_attention.c - attention as products and rows: scores, weights, and their product with v;
- * with lengths, or k and v of fewer bits, as one kernel (rows_f32/rows_f32_cuda_attend.cu).
+ * with lengths, or k and v of fewer bits, as one kernel (rows_f32/rows_f32_cuda_attend.cu); long
+ * ones as another (attention_panels.c).
  *
  * Heads are taken some at a time, so that their scores stay in the device's cache. The order of
  * arithmetic is that of the lowering (op/attention.c).
  */
 #include <math.h>
 
-#include "backend/cuda/step.h"
+#include "backend/cuda/attention.h"
 #include "op/ops.h"
 
 enum { MASK = 3, LENGTH = 4, KEYS_MOST = 48 << 10, SLICES_MOST = 512 };
@@ -17,14 +18,7 @@ enum {
     TRANSPOSE_QUERIES = 64   /* this many read k often enough that it is transposed first */
 };
 
-typedef struct facts {
-    size_t batch, heads, shared, group; /* query heads, heads of k and v, query heads per such */
-    size_t queries, keys, dim, size;    /* size: of a head of v */
-    size_t planes;                      /* heads of k and v whose scores exist at a time */
-    bool is_transposed;                 /* k is transposed first */
-    size_t blocks;                      /* of one kernel that does it panel by panel; or 0 */
-    takt_cuda_weigh weigh;
-} facts;
+typedef takt_cuda_attention facts;
 
 static bool has_input(const takt_node *n, uint32_t input)
 {
@@ -152,20 +146,15 @@ static void *placed_scores(size_t floats)
     return takt_cuda_named(TAKT_CUDA_SCRATCH, floats * sizeof(float));
 }
 
-/* Bytes of all scores of a slice, or of the panels of all blocks, and of the transposed k after
- * them. */
+/* Bytes of all scores of a slice, and of the transposed k after them. */
 static uint64_t scores_bytes(const facts *f)
 {
-    const size_t rows =
-        f->blocks > 0 ? f->blocks * TAKT_CUDA_ATTEND_ROWS : f->planes * f->group * f->queries;
-    const uint64_t bytes = (uint64_t)rows * f->keys * sizeof(float);
-    return (bytes + 255) / 256 * 256;
+    return takt_cuda_attention_bytes((uint64_t)f->planes * f->group * f->queries * f->keys);
 }
 
-static uint64_t transposed_bytes(const facts *f)
+static uint64_t keys_bytes(const facts *f)
 {
-    const uint64_t bytes = (uint64_t)f->planes * f->keys * f->dim * sizeof(float);
-    return f->is_transposed ? (bytes + 255) / 256 * 256 : 0;
+    return f->is_transposed ? takt_cuda_attention_bytes((uint64_t)f->planes * f->keys * f->dim) : 0;
 }
 
 /* Heads of the slice, in one sequence or in several. */
@@ -180,7 +169,7 @@ static void add_product(const slice *c, takt_cuda_gemm g)
     g.inner = inner_of(c);
     const takt_cuda_gemm_plan plan =
         takt_cuda_gemm_plan_of(&g, (uint32_t)c->count, &has, TAKT_CUDA_GEMM_ANY);
-    const uint64_t bytes = scores_bytes(c->f) + transposed_bytes(c->f);
+    const uint64_t bytes = scores_bytes(c->f) + keys_bytes(c->f);
     if (c->p->step->scratch_bytes < bytes + plan.scratch_bytes)
         c->p->step->scratch_bytes = bytes + plan.scratch_bytes;
     takt_cuda_launch_gemm(&g, (uint32_t)c->count, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, bytes),
@@ -290,39 +279,6 @@ static void add_slice(slice *c)
     takt_cuda_launch_recompute(&a, planes, &c->s->launches[c->s->count++]);
 }
 
-/* One kernel with panels of queries, if there are enough of them and the step has its memory. */
-static void set_panels(const takt_planner *p, facts *f)
-{
-    enum { KEYS_LEAST = 1024, AT_ONCE = 2, ROWS = TAKT_CUDA_ATTEND_ROWS };
-    const takt_cuda_block_room has = takt_cuda_room(p);
-    const size_t planes = f->batch * f->shared, panels = planes * ((f->queries + ROWS - 1) / ROWS);
-    facts all = *f;
-    all.planes = planes;
-    all.blocks = least(panels, AT_ONCE * (size_t)has.processors);
-    const uint64_t bytes = scores_bytes(&all) + transposed_bytes(&all);
-    if (f->group == 1 && f->weigh.mask == NULL && !f->weigh.is_causal && f->is_transposed &&
-        f->keys % 4 == 0 && f->keys >= KEYS_LEAST && f->keys <= TAKT_CUDA_ATTEND_KEYS &&
-        planes < UINT16_MAX && panels >= has.processors && bytes <= p->scratch_room &&
-        (p->settings->hint != TAKT_HINT_MEMORY || bytes <= scores_bytes(f) + transposed_bytes(f)) &&
-        takt_cuda_attend_long_bytes((uint32_t)f->keys) <= has.shared_bytes)
-        *f = all;
-}
-
-static void add_panels(slice *c)
-{
-    const facts *f = c->f;
-    takt_cuda_attend_long a = {.product = {scores_of(c), values_of(c)},
-                               .blocks = (uint32_t)f->blocks,
-                               .scale = f->weigh.scale};
-    a.product[0].inner = a.product[1].inner = inner_of(c);
-    a.product[0].c_outer = a.product[0].c_inner = 0; /* a block has its own rows */
-    a.product[1].a_outer = a.product[1].a_inner = 0;
-    c->p->step->scratch_bytes = scores_bytes(f) + transposed_bytes(f);
-    add_transpose(c);
-    takt_cuda_launch_attend_long(&a, (uint32_t)c->count, &c->s->launches[c->s->count]);
-    takt_cuda_name_step(c->p, &c->s->launches[c->s->count++]);
-}
-
 static takt_status compile_direct(takt_planner *p, const takt_node *n)
 {
     const facts f = facts_of(p->graph, n);
@@ -385,11 +341,10 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_output(p, id, &index));
     p->step->facts.work = TAKT_WORK_PRODUCT;
     s->count = 0;
-    slice c = {.p = p, .f = &f, .s = s, .count = f.batch * f.shared};
-    set_panels(p, &f);
-    if (f.blocks > 0)
-        add_panels(&c);
-    for (c.first = 0; f.blocks == 0 && c.first < f.batch * f.shared; c.first += c.count) {
+    slice c = {.p = p, .f = &f, .s = s};
+    if (takt_cuda_attention_panels(p, &f, scores_bytes(&f) + keys_bytes(&f), s))
+        return TAKT_OK;
+    for (c.first = 0; c.first < f.batch * f.shared; c.first += c.count) {
         c.count = f.batch * f.shared - c.first < f.planes ? f.batch * f.shared - c.first : f.planes;
         add_slice(&c);
     }

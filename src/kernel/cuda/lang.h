@@ -175,6 +175,16 @@ DEVICE address address_of(void *shared)
     return in_register((uint32_t)__cvta_generic_to_shared(shared));
 }
 
+/* Four bytes, `bytes` beyond `to`. */
+DEVICE void copy_async_one_to(address to, uint32_t bytes, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + bytes), "l"(global));
+#else
+    *(float *)__cvta_shared_to_generic(to + bytes) = *(const float *)global;
+#endif
+}
+
 /* Sixteen bytes if they are there, without a branch; `bytes` beyond `to`. */
 DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
 {
@@ -337,6 +347,10 @@ DEVICE uint32_t in_register(uint32_t n)
 DEVICE address address_of(void *shared)
 {
     return (address)shared;
+}
+DEVICE void copy_async_one_to(address to, uint32_t bytes, const void *global)
+{
+    memcpy(to + bytes, global, sizeof(float));
 }
 DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
 {

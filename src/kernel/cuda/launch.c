@@ -187,30 +187,21 @@ void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cud
     l->arg_bytes = sizeof *a;
 }
 
-/* Two stages of a tile of 128 x 128 and its sums, or four rows of weights. */
-uint32_t takt_cuda_attend_long_bytes(uint32_t keys)
+/* A tile of 128 x 128, stages, and a float per query. */
+uint32_t takt_cuda_attend_long_bytes(void)
 {
-    enum { SIDE = TAKT_CUDA_ATTEND_ROWS, DEEP = 16, WARPS = 4 };
-    const uint32_t tile = 2 * DEEP * (2 * SIDE + 4) + SIDE * SIDE;
-    const uint32_t rows = 2 * SIDE + WARPS * keys;
-    return (tile > rows ? tile : rows) * (uint32_t)sizeof(float);
+    enum { SIDE = TAKT_CUDA_ATTEND_SIDE, LINES = SIDE + TAKT_CUDA_ATTEND_LINES + 1 };
+    return LINES * SIDE * (uint32_t)sizeof(float);
 }
 
-void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t planes,
+void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t batches,
                                   takt_cuda_launch *l)
 {
-    enum { SIDE = TAKT_CUDA_ATTEND_ROWS, THREADS = 128 };
-    const takt_cuda_gemm *scores = &a->product[0], *values = &a->product[1];
-    *l = launch("takt_cuda_attend_long_f32", a->blocks, THREADS);
-    l->shared_bytes = takt_cuda_attend_long_bytes(scores->n);
+    *l = launch("takt_cuda_attend_long_f32", a->blocks, TAKT_CUDA_ATTEND_THREADS);
+    l->shared_bytes = takt_cuda_attend_long_bytes();
     l->args.attend_long = *a;
-    takt_cuda_attend_long *own = &l->args.attend_long;
-    own->product[0].pieces = own->product[1].pieces = 1;
-    own->tiles[0] = blocks_of(scores->n, SIDE);
-    own->tiles[1] = blocks_of(values->n, SIDE);
-    own->each = blocks_of(scores->m, SIDE);
-    own->panels = own->each * planes;
-    own->keys = scores->n;
+    l->args.attend_long.each = blocks_of(a->queries, TAKT_CUDA_ATTEND_SIDE);
+    l->args.attend_long.panels = l->args.attend_long.each * batches * a->heads;
     l->arg_bytes = sizeof *a;
 }
 

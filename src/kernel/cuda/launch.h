@@ -85,10 +85,9 @@ void takt_cuda_launch_weigh(const takt_cuda_weigh *w, uint32_t planes, takt_cuda
 void takt_cuda_launch_transpose(const takt_cuda_transpose *t, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_recompute(const takt_cuda_recompute *a, uint32_t planes, takt_cuda_launch *l);
 void takt_cuda_launch_attend(const takt_cuda_attend *a, uint32_t batch, takt_cuda_launch *l);
-/* Bytes of shared memory that a block needs; the products of `planes` heads, with their numbers of
- * queries, keys and sizes. */
-uint32_t takt_cuda_attend_long_bytes(uint32_t keys);
-void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t planes,
+/* Bytes of shared memory that a block needs. */
+uint32_t takt_cuda_attend_long_bytes(void);
+void takt_cuda_launch_attend_long(const takt_cuda_attend_long *a, uint32_t batches,
                                   takt_cuda_launch *l);
 void takt_cuda_launch_fours(const takt_cuda_fours *f, takt_cuda_launch *l);
 void takt_cuda_launch_pick(const takt_cuda_pick_args *p, takt_cuda_launch *l);

@@ -1,128 +1,322 @@
 /* gemm_f32_cuda_attend.cu - long attention on a device: a block has 128 queries of a head.
  *
  * It makes all their scores, turns them into weights, and multiplies these by v. The contract wants
- * the exact maximum and the ordered sum of a row before the first weight, and 128 rows do not fit
- * shared memory, so scores go through memory; they are on their way while the other block of the
- * multiprocessor multiplies. As launches one after the other, all blocks would wait for memory at
- * the same time.
+ * the exact maximum and the ordered sum of a query before the first weight, and 128 queries do not
+ * fit shared memory, so scores go through memory; they are on their way while the other block of
+ * the multiprocessor multiplies.
+ *
+ * Scores are transposed: a line of queries for each key. So both products read lines for each k,
+ * which are copied as they lie; a thread takes one query from key to key, with the sixteen lanes of
+ * its sum in registers; and the maximum is known when the last score is: multiplying by a positive
+ * scale keeps the order. Neighbouring queries of a line are exchanged, as cuda_place.h says.
  */
 #include "kernel/cuda/args_attend.h"
-#include "kernel/gemm_f32/cuda_place.h"
-#include "kernel/rows_f32/cuda_block.h"
+#include "kernel/cuda/lanes.h"
+#include "kernel/gemm_f32/cuda_panel.h"
 
-#define BM 128
-#define BN 128
-#define TM 16
-#define TN 8
-#define BK 16
-#define STAGES 2
-#define HIGH 4
-#define DEEP 8
-#define GATHERS 0
-#define TILE(name) name##_panel
-#include "kernel/gemm_f32/cuda_wide.inc"
+enum { STEP = TAKT_CUDA_ATTEND_STEP, STAGE = STEP * SIDE, STAGES = 4 };
 
-enum { WARP = 32, BLOCK = 128, WARPS = BLOCK / WARP, LOADS = 8 };
+/* Shared memory of a block. */
+typedef struct room {
+    float *large; /* 128 x 128: the queries, then scores that arrive, then sums of chunks */
+    float *stage; /* STAGES of STEP lines, or two of as many lines of both factors */
+    float *part;  /* a float per query */
+    address to_large, to_stage; /* of the thread's quad */
+} room;
 
-DEVICE quad scaled(quad q, float scale)
+/* A panel of a head. */
+typedef struct panel {
+    const float *q, *k, *v; /* q: of its first query */
+    float *out, *scores;
+    uint32_t rows; /* queries */
+} panel;
+
+/* ---- scores: keys x queries ---- */
+
+/* Lines of k on their way to shared memory, STEP at a time: all of a head for 128 keys, then for
+ * the next 128. */
+typedef struct stream {
+    const float *from;
+    uint32_t to, left, turn; /* stages; turn: until the next keys */
+} stream;
+
+DEVICE void bring_keys(const takt_cuda_attend_long *g, const room *m, stream *s)
 {
-    q.x = q.x * scale;
-    q.y = q.y * scale;
-    q.z = q.z * scale;
-    q.w = q.w * scale;
-    return q;
-}
-
-/* Stores the thread's quads of a row, scaled, to shared memory; returns the largest. */
-DEVICE float bring_row(const float *row, uint32_t keys, float scale, float *x, uint32_t l)
-{
-    float most = -INFINITY;
-    ROLL for (uint32_t i = 4 * l; i < keys; i += 4 * WARP * LOADS)
-    {
-        quad q[LOADS];
+    if (s->left > 0) {
         UNROLL
-        for (uint32_t u = 0; u < LOADS; u++)
-            q[u] = *(const quad *)(row + (i + 4 * WARP * u < keys ? i + 4 * WARP * u : i));
-        UNROLL
-        for (uint32_t u = 0; u < LOADS; u++) {
-            if (i + 4 * WARP * u >= keys)
-                continue;
-            q[u] = scaled(q[u], scale);
-            *(quad *)(x + i + 4 * WARP * u) = q[u];
-            most = larger(larger(larger(larger(most, q[u].x), q[u].y), q[u].z), q[u].w);
+        for (uint32_t i = 0; i < STEP; i += LINES)
+            copy_async_if(true, m->to_stage, s->to + i * SIDE * 4, s->from + (uint64_t)i * g->keys);
+        s->left--;
+        s->to = s->to == (STAGES - 1) * STAGE * 4 ? 0 : s->to + STAGE * 4;
+        s->from += (uint64_t)STEP * g->keys;
+        if (--s->turn == 0) {
+            s->turn = g->dim / STEP;
+            s->from += SIDE;
+            s->from -= (uint64_t)g->dim * g->keys;
         }
     }
-    return most;
+    copy_end();
 }
 
-DEVICE float largest_of(const float *part)
+DEVICE void bring_queries(const takt_cuda_attend_long *g, const panel *p, const room *m,
+                          const seat *t)
 {
-    float most = -INFINITY;
+    const float *from = p->q + (uint64_t)t->line * g->queries + t->quad;
+    ROLL for (uint32_t i = 0; i < g->dim; i += LINES, from += (uint64_t)LINES * g->queries)
+        copy_async_if(t->quad < p->rows, m->to_large, i * SIDE * 4, from);
+}
+
+/* Stores a tile of scores, and joins the largest of each column. */
+DEVICE void store_scores(const float *acc, float *to, float *most)
+{
     UNROLL
-    for (uint32_t k = 0; k < WARP; k += 4) {
-        const quad q = *(const quad *)(part + k);
-        most = larger(larger(larger(larger(most, q.x), q.y), q.z), q.w);
+    for (uint32_t i = 0; i < TALL; i++) {
+        UNROLL
+        for (uint32_t j = 0; j < BROAD; j++)
+            most[j] = fmaxf(most[j], acc[i * BROAD + j]); /* NaN never wins */
+        UNROLL
+        for (uint32_t j = 0; j < BROAD; j += 4)
+            *(quad *)(to + row_of(i) * SIDE + col_of(j)) = exchanged(acc + i * BROAD + j);
     }
-    return most;
 }
 
-/* Turns scores of the first `rows` rows of a panel into weights; one warp per row. */
-DEVICE void weigh_panel(const takt_cuda_attend_long *w, float *scores, uint32_t rows,
-                        float *shared SELF_PARAMETER)
+/* Eight threads have rows of a column: their maxima go to as many lines of m->stage. */
+DEVICE void make_scores(const takt_cuda_attend_long *g, const panel *p, const room *m,
+                        const seat *t SELF_PARAMETER)
 {
-    const uint32_t warp = LANE / WARP, l = LANE % WARP;
-    float *const most_part = shared, *const sum_part = shared + BLOCK;
-    float *const x = shared + 2 * BLOCK + warp * w->keys;
-    ROLL for (uint32_t first = 0; first < rows; first += WARPS)
+    const uint32_t each = g->dim / STEP, tiles = g->keys / SIDE;
+    float acc[SUMS], most[BROAD], *to = p->scores + t->row * SIDE + t->col;
+    stream s = {p->k + (uint64_t)t->line * g->keys + t->quad, 0, each * tiles, each};
+    uint32_t stage = 0;
+    bring_queries(g, p, m, t);
+    UNROLL
+    for (uint32_t i = 0; i + 1 < STAGES; i++)
+        bring_keys(g, m, &s);
+    UNROLL
+    for (uint32_t j = 0; j < BROAD; j++)
+        most[j] = -INFINITY;
+    ROLL for (uint32_t tile = 0; tile < tiles; tile++, to += SIDE * SIDE)
     {
-        const uint32_t keys = first + warp < rows ? w->keys : 0;
-        float *const row = scores + (uint64_t)(first + warp) * w->keys;
-        most_part[LANE] = bring_row(row, keys, w->scale, x, l);
-        SYNC();
-        const float most = largest_of(most_part + warp * WARP);
-        ROLL for (uint32_t i = 4 * l; i < keys; i += 4 * WARP)
+        const float *queries = m->large + t->col;
+        clear(acc);
+        ROLL for (uint32_t i = 0; i < each; i++, stage++, queries += STAGE)
         {
-            quad q = *(const quad *)(x + i);
-            q.x = exp_down_f32(q.x - most);
-            q.y = exp_down_f32(q.y - most);
-            q.z = exp_down_f32(q.z - most);
-            q.w = exp_down_f32(q.w - most);
-            *(quad *)(x + i) = q;
+            COPY_WAIT(STAGES - 2);
+            SYNC();
+            bring_keys(g, m, &s);
+            add_lines(acc, m->stage + stage % STAGES * STAGE + t->row, queries, STEP, false);
         }
-        SYNC();
-        if (l < WIDE)
-            sum_part[LANE] = lane_sum(PLAIN, x + l, keys > l ? keys - l : 0, 0.0f);
-        SYNC();
-        const float scale = 1.0f / fold(sum_part + warp * WARP);
-        ROLL for (uint32_t i = 4 * l; i < keys; i += 4 * WARP)
-            *(quad *)(row + i) = scaled(*(const quad *)(x + i), scale);
+        store_scores(acc, to, most);
     }
+    SYNC();
+    UNROLL
+    for (uint32_t j = 0; j < BROAD; j++)
+        m->stage[(t->row / 64 * 4 + t->row / 4 % 4) * SIDE + ((t->col + col_of(j)) ^ 1)] = most[j];
+    SYNC();
+}
+
+/* ---- weights ---- */
+
+enum { BATCH = 32, BATCHES = SIDE / BATCH }; /* keys that are on their way together */
+
+DEVICE void bring_batch(const room *m, const float *from, uint32_t batch)
+{
+    UNROLL
+    for (uint32_t i = 0; i < BATCH; i++)
+        copy_async_one_to(m->to_large, (batch % BATCHES * BATCH + i) * SIDE * 4, from + i * SIDE);
+}
+
+/* Sixteen keys. */
+DEVICE void weigh_some(const float *x, float *to, float scale, float most, float *lanes)
+{
+    UNROLL
+    for (uint32_t i = 0; i < WIDE; i++) {
+        const float e = exp_down_f32(x[i * SIDE] * scale - most);
+        lanes[i] = lanes[i] + e;
+        to[i * SIDE] = e;
+    }
+}
+
+/* Scores of a thread's query become exponentials, and the inverse of their sum goes to m->part. */
+DEVICE void weigh(const takt_cuda_attend_long *g, const panel *p, room *m,
+                  const seat *t SELF_PARAMETER)
+{
+    const address quads = m->to_large;
+    const uint32_t batches = g->keys / BATCH;
+    const float *from = p->scores + t->lane;
+    float *to = p->scores + t->lane, most = -INFINITY, lanes[WIDE];
+    UNROLL
+    for (uint32_t i = 0; i < 8; i++)
+        most = fmaxf(most, m->stage[i * SIDE + t->lane]);
+    most = most * g->scale;
+    UNROLL
+    for (uint32_t i = 0; i < WIDE; i++)
+        lanes[i] = 0.0f;
+    m->to_large = address_of(m->large + t->lane);
+    ROLL for (uint32_t b = 0; b + 1 < BATCHES; b++, from += BATCH * SIDE)
+    {
+        bring_batch(m, from, b);
+        copy_end();
+    }
+    ROLL for (uint32_t b = 0; b < batches; b++, from += BATCH * SIDE)
+    {
+        COPY_WAIT(BATCHES - 2); /* a thread reads only what it copied */
+        if (b + BATCHES - 1 < batches)
+            bring_batch(m, from, b + BATCHES - 1);
+        copy_end();
+        const float *x = m->large + b % BATCHES * (BATCH * SIDE) + t->lane;
+        ROLL for (uint32_t i = 0; i < BATCH; i += WIDE, to += WIDE * SIDE)
+            weigh_some(x + i * SIDE, to, g->scale, most, lanes);
+    }
+    UNROLL
+    for (uint32_t i = 0; i < 8; i++)
+        lanes[i] = lanes[i] + lanes[i + 8];
+    UNROLL
+    for (uint32_t i = 0; i < 4; i++)
+        lanes[i] = lanes[i] + lanes[i + 4];
+    m->part[t->lane] = 1.0f / ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3]));
+    m->to_large = quads;
+    SYNC();
+}
+
+/* ---- their product with v ---- */
+
+/* A stage is STEP lines of weights, then as many of v; there are two. */
+typedef struct weighted {
+    const float *w, *v;
+    int64_t v_line;
+    quad held[STEP / LINES];
+    bool is_there; /* the thread's columns of v */
+} weighted;
+
+DEVICE void bring_values(const room *m, weighted *f, uint32_t stage)
+{
+    UNROLL
+    for (uint32_t i = 0; i < STEP; i += LINES) {
+        f->held[i / LINES] = *(const quad *)(f->w + i * SIDE);
+        copy_async_if(f->is_there, m->to_stage, (stage * 2 * STAGE + STAGE + i * SIDE) * 4,
+                      f->v + i * f->v_line);
+    }
+    copy_end();
+    f->w += STAGE;
+    f->v += STEP * f->v_line;
+}
+
+DEVICE void put_weights(const room *m, const weighted *f, const seat *t, uint32_t stage)
+{
+    float *to = m->stage + stage * 2 * STAGE + t->line * SIDE + t->quad;
+    const quad scale = *(const quad *)(m->part + t->quad);
+    UNROLL
+    for (uint32_t i = 0; i < STEP; i += LINES) {
+        quad q = f->held[i / LINES];
+        q.x = q.x * scale.x;
+        q.y = q.y * scale.y;
+        q.z = q.z * scale.z;
+        q.w = q.w * scale.w;
+        *(quad *)(to + i * SIDE) = q;
+    }
+}
+
+/* The end of a chunk of k: its sums join those of the chunks before it. */
+DEVICE void end_chunk(float *acc, quad *total, bool begins, bool ends)
+{
+    UNROLL
+    for (uint32_t i = 0; i < SUMS / 4; i++) {
+        float *const sum = acc + 4 * i;
+        if (!begins)
+            add_exchanged(sum, total[i * PANEL_THREADS]);
+        if (!ends) {
+            total[i * PANEL_THREADS] = exchanged(sum);
+            sum[0] = sum[1] = sum[2] = sum[3] = 0.0f;
+        }
+    }
+}
+
+/* All sums are in `total` now: a loop over rows is less code. */
+DEVICE void store_values(const takt_cuda_attend_long *g, const panel *p, const quad *total,
+                         const seat *t)
+{
+    const int64_t line = (int64_t)g->heads * g->size;
+    ROLL for (uint32_t i = 0; i < TALL; i++)
+    {
+        const uint32_t row = t->row + row_of(i);
+        UNROLL
+        for (uint32_t j = 0; j < BROAD; j += 4) {
+            float x[4];
+            const uint32_t col = t->col + col_of(j);
+            read_exchanged(x, total[(i * BROAD + j) / 4 * PANEL_THREADS]);
+            if (row < p->rows && col < g->size)
+                *(quad *)(p->out + row * line + col) = quad_of(x);
+        }
+    }
+}
+
+DEVICE void multiply_values(const takt_cuda_attend_long *g, const panel *p, const room *m,
+                            const seat *t SELF_PARAMETER)
+{
+    quad *const total = (quad *)m->large + t->lane;
+    float acc[SUMS];
+    weighted f;
+    f.v_line = (int64_t)(g->heads / g->group) * g->size;
+    f.w = p->scores + t->line * SIDE + t->quad;
+    f.is_there = t->quad < g->size;
+    f.v = p->v + (int64_t)t->line * f.v_line + (f.is_there ? t->quad : 0);
+    clear(acc);
+    bring_values(m, &f, 0);
+    put_weights(m, &f, t, 0);
+    COPY_WAIT(0);
+    SYNC();
+    ROLL for (uint32_t k = STEP, stage = 0; k <= g->keys; k += STEP, stage ^= 1)
+    {
+        const bool more = k < g->keys;
+        const float *a = m->stage + stage * 2 * STAGE;
+        if (more)
+            bring_values(m, &f, stage ^ 1);
+        add_lines(acc, a + t->row, a + STAGE + t->col, STEP, true);
+        if (more)
+            put_weights(m, &f, t, stage ^ 1);
+        COPY_WAIT(0);
+        SYNC();
+        if (k % CHUNK == 0)
+            end_chunk(acc, total, k == CHUNK, !more);
+    }
+    UNROLL
+    for (uint32_t i = 0; i < SUMS / 4; i++)
+        total[i * PANEL_THREADS] = exchanged(acc + 4 * i);
+    store_values(g, p, total, t);
+}
+
+DEVICE panel panel_of(const takt_cuda_attend_long *g, uint32_t index, uint32_t block)
+{
+    const uint32_t head = index / g->each, first = index % g->each * SIDE;
+    const uint32_t batch = head / g->heads, own = head % g->heads, shared = head / g->group;
+    const int64_t kv = (int64_t)(g->heads / g->group) * g->size;
+    panel p;
+    p.q = g->q + (uint64_t)head * g->dim * g->queries + first;
+    p.k = g->k + (uint64_t)shared * g->dim * g->keys;
+    p.v = g->v + (int64_t)batch * g->keys * kv + (int64_t)(own / g->group) * g->size;
+    p.out = g->out + (((uint64_t)batch * g->queries + first) * g->heads + own) * g->size;
+    p.scores = g->scores + (uint64_t)block * SIDE * g->keys;
+    p.rows = g->queries - first < SIDE ? g->queries - first : SIDE;
+    return p;
 }
 
 KERNEL(takt_cuda_attend_long_f32, takt_cuda_attend_long, 128, 2)
 {
     DYNAMIC(float, shared);
-    const uint64_t room = (uint64_t)BLOCK_X * TAKT_CUDA_ATTEND_ROWS * ARG.keys;
-    ROLL for (uint32_t panel = BLOCK_X; panel < ARG.panels; panel += ARG.blocks)
+    const seat t = seat_of(in_register(LANE));
+    room m;
+    m.large = shared;
+    m.stage = shared + SIDE * SIDE;
+    m.part = m.stage + TAKT_CUDA_ATTEND_LINES * SIDE;
+    m.to_large = address_of(m.large + t.line * SIDE + t.quad);
+    m.to_stage = address_of(m.stage + t.line * SIDE + t.quad);
+    ROLL for (uint32_t index = BLOCK_X; index < ARG.panels; index += ARG.blocks)
     {
-        const uint32_t plane = panel / ARG.each, top = panel % ARG.each;
-        const uint32_t left = ARG.product[0].m - top * TAKT_CUDA_ATTEND_ROWS;
-        const int64_t shift =
-            (int64_t)room - (int64_t)top * TAKT_CUDA_ATTEND_ROWS * (int64_t)ARG.keys;
-        ROLL for (uint32_t t = 0; t < ARG.tiles[0] + ARG.tiles[1]; t++)
-        {
-            const bool is_scores = t < ARG.tiles[0];
-            const shifted by = {is_scores ? 0 : shift, is_scores ? shift : 0};
-            const uint32_t tile = is_scores ? top * ARG.tiles[0] + t
-                                            : top * ARG.tiles[1] + t - ARG.tiles[0];
-            if (t == ARG.tiles[0]) {
-                SYNC();
-                weigh_panel(&ARG, ARG.product[0].c + room,
-                            left < TAKT_CUDA_ATTEND_ROWS ? left : TAKT_CUDA_ATTEND_ROWS,
-                            shared SELF);
-                SYNC();
-            }
-            run_panel(&ARG.product[is_scores ? 0 : 1], shared, tile, plane, by SELF);
-        }
+        const panel p = panel_of(&ARG, index, BLOCK_X);
+        make_scores(&ARG, &p, &m, &t SELF);
+        weigh(&ARG, &p, &m, &t SELF);
+        multiply_values(&ARG, &p, &m, &t SELF);
+        SYNC();
     }
 }
