@@ -38,7 +38,7 @@ typedef struct takt_attended {
     takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
     takt_id windows;       /* [1, windows, 1, rows, keys], added to the mask; or TAKT_NONE */
     takt_id soft;          /* the softmax, whose axes a mask has */
-    bool is_transposed[3]; /* k, v are [..., dim, keys] */
+    bool is_transposed[3]; /* q, k, v are [..., dim, rows] */
     double scale;
 } takt_attended;
 

@@ -61,17 +61,18 @@ static takt_id before_windows(takt_uses u, takt_id id, takt_id *windows)
 static const char *read_scores(takt_uses u, const takt_node *product, takt_attended *a)
 {
     const int rank = product->type->rank;
-    if (takt_node_int(product, "transpose_a") != 0)
-        return "the queries are transposed";
     if (rank != 3 && rank != 4)
         return "its products are not of three or four axes";
+    a->is_transposed[Q] = takt_node_int(product, "transpose_a") != 0;
     a->is_transposed[K] = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);
     a->part[K] = bare(u, product->in[1], &a->scale);
     const takt_type *q = takt_type_of(u.g, a->part[Q]);
     if (q->rank != rank || takt_type_of(u.g, a->part[K])->rank != rank)
         return "queries and keys differ in their axes";
-    return takt_dim_is_number(q->dim[rank - 1]) ? NULL : "the width of its queries is not a number";
+    return takt_dim_is_number(q->dim[rank - (a->is_transposed[Q] ? 2 : 1)])
+               ? NULL
+               : "the width of its queries is not a number";
 }
 
 /* `id` as a constant, perhaps behind a cast. */
