@@ -381,8 +381,8 @@ static size_t rounded_bytes(const takt_block_i8 *g)
 
 static void round_part(const takt_block_i8 *g, size_t part, size_t parts, void *rounded)
 {
-    if (by_rows(g)) {
-        rows_round(g, part, parts, rounded);
+    if (by_rows(g) || by_few(g)) {
+        (by_rows(g) ? rows_round : few_round)(g, part, parts, rounded);
         return;
     }
     const places p = places_of(g, round_up(g->m, 2));
