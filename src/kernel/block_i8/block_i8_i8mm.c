@@ -198,19 +198,20 @@ static void add_pair(const takt_block_i8 *g, const places *p, size_t row, size_t
     int8_t *q = (int8_t *)(sum + 2 * count), *to = (int8_t *)(uintptr_t)s->q + 16 * pair;
     float *to_dx = (float *)(uintptr_t)s->dx + 4 * pair;
     int32_t *to_sum = (int32_t *)(uintptr_t)s->sum + 4 * pair;
-    const bool plain = is_plain(&g->b), few = by_few(g);
-    const int32_t shift = few ? 0 : LEVEL_SHIFT(g->b.bits);
-    const int32_t start = MAGIC_BITS, level = (int32_t)g->b.level - shift;
+    const bool plain = is_plain(&g->b);
+    const int32_t start = MAGIC_BITS, level = (int32_t)g->b.level - LEVEL_SHIFT(g->b.bits);
     memset(dx, 0, 2 * (deep + count * 8));
     for (size_t r = 0; r < rows; r++)
         block_quantise(&g->b, g->a + (row + r) * g->a_row, q + r * deep, dx + r * count,
                        sum + r * count);
-    pair_bytes(g, q, deep, to, s->pairs);
+    for (size_t k = 0; k < deep / 8; k++)
+        vst1q_s8(to + k * 16 * s->pairs,
+                 vcombine_s8(vld1_s8(q + 8 * k), vld1_s8(q + deep + 8 * k)));
     for (size_t i = 0; i < count * s->pairs; i += s->pairs, dx++, sum++) {
-        const float x[4] = {dx[0], dx[few ? count : 0], dx[few ? 0 : count], dx[count]};
+        const float x[4] = {dx[0], dx[0], dx[count], dx[count]};
         const int32_t even = plain ? start - level * sum[0] : sum[0];
         const int32_t odd = plain ? start - level * sum[count] : sum[count];
-        const int32_t y[4] = {even, few ? odd : even, few ? even : odd, odd};
+        const int32_t y[4] = {even, even, odd, odd};
         memcpy(to_dx + 4 * i, x, sizeof x);
         memcpy(to_sum + 4 * i, y, sizeof y);
     }
