@@ -196,8 +196,15 @@ def clients(args):
          ours / llama, ("at least", 1.2))
 
 
+def tokens_of(model, prompt):
+    answer = subprocess.run([TAKT, "tokenize", model, prompt, "--ids"], capture_output=True,
+                            text=True, check=True)
+    return len(answer.stdout.split())
+
+
 def batch(args):
-    """The difference of two lengths: nothing but tokens of eight texts."""
+    """The difference of two lengths: nothing but tokens of eight texts. Both programs write after
+    as many tokens."""
     bench, short, long = peers.llama_tool("llama-batched-bench"), 16, 32 if args.quick else 80
     draw = random.Random(3)
 
@@ -212,19 +219,21 @@ def batch(args):
         return SEQUENCES * (long - short) / (wall(model, file, long) - wall(model, file, short))
 
     def theirs(model):
+        before = short + round(statistics.mean(tokens_of(model, p) for p in prompts))
         for _ in range(4): # its table is sometimes lost when it ends
-            answer = subprocess.run([bench, "-m", model, "-c", "2048", "-npp", "32", "-ntg",
+            answer = subprocess.run([bench, "-m", model, "-c", "2048", "-npp", str(before), "-ntg",
                                      str(long - short), "-npl", str(SEQUENCES), "-t",
                                      str(args.threads), "--output-format", "jsonl"],
                                     capture_output=True, text=True, check=True)
             if found := re.findall(r'"speed_tg": *([\d.]+)', answer.stdout):
                 return float(found[-1])
         raise peers.Missing("llama-batched-bench prints no table")
+    prompts = [prompt_of(draw, 16) for _ in range(SEQUENCES)]
     names = {"SmolLM2": peers.smollm2()}
     names.update((name, path) for name, path in peers.models(["100M q8_0", "100M q4_0"])
                  if not args.quick)
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write("".join(prompt_of(draw, 16) + "\n" for _ in range(SEQUENCES)))
+        file.write("".join(prompt + "\n" for prompt in prompts))
         file.flush()
         for name, model in names.items():
             mine, llama = turns(1 if args.quick else 3, lambda m=model: ours(m, file.name),
