@@ -54,30 +54,39 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_dx_f32 p,
         check_intact(c, slot);
 }
 
-static void bench(takt_check *c)
+/* Windows of `taps` by `taps` elements, two apart; dx is read only where they overlap. */
+static void bench_as(takt_check *c, const char *name, size_t taps)
 {
+    const bool is_disjoint = taps <= 2;
     takt_pool_dx_f32 p = {.channels = 64,
                           .step = 64,
                           .columns = 28,
-                          .width = 56,
-                          .rows = 2,
-                          .taps = 2,
+                          .width = 54 + taps,
+                          .rows = taps,
+                          .taps = taps,
                           .stride = 2,
-                          .dilation = 1};
-    const size_t in = p.rows * p.width * p.channels, out = p.columns * p.channels;
+                          .dilation = 1,
+                          .is_disjoint = is_disjoint};
+    const size_t line = p.width * p.channels, in = taps * line, out = p.columns * p.channels;
     float *x = check_place(c, X, in * sizeof *x, CHECK_AT_START);
     float *dx = check_place(c, DX, in * sizeof *dx, CHECK_AT_START);
     float *dy = check_place(c, DY, out * sizeof *dy, CHECK_AT_START);
     check_fill_f32(c, x, in, CHECK_PLAIN);
     check_fill_f32(c, dy, out, CHECK_PLAIN);
     check_fill_f32(c, dx, in, CHECK_PLAIN);
-    const float *rows[2] = {x, x + p.width * p.channels};
-    float *to[2] = {dx, dx + p.width * p.channels};
+    const float *rows[3] = {x, x + line, taps > 2 ? x + 2 * line : NULL};
+    float *to[3] = {dx, dx + line, taps > 2 ? dx + 2 * line : NULL};
     p.x = rows;
     p.dx = to;
     p.dy = dy;
-    CHECK_BENCH(c, "max 2x2", 4.0 * (double)(3 * in + out), 0,
+    CHECK_BENCH(c, name, 4.0 * (double)((is_disjoint ? 2 : 3) * in + out), 0,
                 takt_kernel_as_pool_dx_f32(c->kernel)(&p));
+}
+
+static void bench(takt_check *c)
+{
+    bench_as(c, "max 2x2", 2);
+    bench_as(c, "max 3x3", 3);
 }
 
 /* Windows that share nothing, some of them in padding. */
