@@ -55,7 +55,8 @@ def summary(result):
                              f"geometric mean {mean([b['ratio'] for b in others]):.2f}")
         behind = sum(any(of.get("verdict") == "slower" for of in
                          (r, *(r.get(key, {}) for key in OTHERS))) for r in rows)
-        lines.append(f"{count}T: behind the best peer on {behind} of {len(rows)} rows, "
+        peers = "the best peer" if any(key in r for r in rows for key in OTHERS) else "onnxruntime"
+        lines.append(f"{count}T: behind {peers} on {behind} of {len(rows)} rows, "
                      f"{100 - 100 * behind / len(rows):.1f} % are not")
     for key, text in (("left_out", "left out, the time was over"), ("failed", "failed"),
                       ("absent", "packages with models are not installed")):
