@@ -56,8 +56,8 @@ static const model models[] = {
      "attention", 1},
     {"lines", NULL, false, /* A is transposed first */
      "model lines(a: f32[256, 512], b: f32[512, 512]) { return relu(a @ b) }\n", "gemm", 1},
-    {"panels", NULL, false, /* more panels of queries than blocks, and the last one has four rows */
-     "model panels(q: f32[1, 132, 144], k: f32[1, 1024, 48], v: f32[1, 1024, 216]) -> "
+    {"panels", NULL, false, /* more panels than blocks, the last of 4 rows; half a chunk */
+     "model panels(q: f32[1, 132, 144], k: f32[1, 1152, 48], v: f32[1, 1152, 216]) -> "
      "(y: f32[1, 132, 648]) {\n  return y = op.attention(q, k, v, heads=9, kv_heads=3)\n}\n",
      "attention", 1},
     {"transposed", NULL, true,

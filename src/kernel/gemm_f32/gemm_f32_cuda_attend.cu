@@ -277,8 +277,8 @@ DEVICE void multiply_values(const takt_cuda_attend_long *g, const panel *p, cons
             put_weights(m, &f, t, stage ^ 1);
         COPY_WAIT(0);
         SYNC();
-        if (k % CHUNK == 0)
-            end_chunk(acc, total, k == CHUNK, !more);
+        if (k % CHUNK == 0 || !more)
+            end_chunk(acc, total, k <= CHUNK, !more);
     }
     UNROLL
     for (uint32_t i = 0; i < SUMS / 4; i++)
