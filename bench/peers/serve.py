@@ -147,12 +147,13 @@ def server_of(model, threads):
 # ---- rows ----
 
 def generated(model, prompt, tokens, threads):
-    """Seconds of the prompt, and of each token."""
+    """Seconds of the prompt, and of each token after the first, which comes with the prompt."""
     answer = subprocess.run([TAKT, "generate", model, "-p", prompt, "-n", str(tokens), "--temp",
                              "0", "--ignore-eos", "--json", "-q", "-c", "1024", "-t",
                              str(threads)], capture_output=True, text=True, check=True)
     told = json.loads(answer.stdout)
-    return told["prompt_tokens"] / told["prompt_tokens_per_s"], 1 / told["tokens_per_s"]
+    return (told["prompt_tokens"] / told["prompt_tokens_per_s"],
+            told["tokens"] / told["tokens_per_s"] / (told["tokens"] - 1))
 
 
 def served(args):
