@@ -1,6 +1,6 @@
 """prune_cells.py - `takt prune` of RNN, GRU and LSTM in ONNX files: the units that are worth least
-are removed from all gates, directions and readers. The results are those of files whose weights were
-sliced by hand."""
+are removed from all gates, directions and readers. The results are those of files whose weights
+were sliced by hand."""
 import math
 import os
 import struct
