@@ -28,8 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "peers", "text")
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
-# ggml's number of a type, weights and bytes of a block, and where its f16 numbers are, each with the
-# upper byte that makes weights about 0.01 large, as in trained models, and their mean about 0.
+# ggml's number of a type, weights and bytes of a block, and where its f16 numbers are, each with
+# the upper byte that makes weights about 0.01 large, as in trained models, and their mean about 0.
 # Larger ones give scores so far apart that many weights of attention are subnormal numbers, and
 # x86 takes a hundred cycles for each.
 TYPES = {"f16": (1, 1, 2, {}), "q8_0": (8, 32, 34, {0: 0x08}), "q4_0": (2, 32, 18, {0: 0x18}),

@@ -63,6 +63,11 @@ void check_depthwise_f32(takt_check *c, const takt_kernel *reference)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
             for (size_t stride = 1; stride <= 3; stride++, round++)
                 one(c, reference, some_case(c, n, taps[t], stride, round), round);
+    for (size_t n = 100; n <= 700; n += 71) /* weights that do not stay in L1 */
+        for (size_t stride = 1; stride <= 2; stride++, round += 5) {
+            one(c, reference, some_case(c, n, taps[2], stride, 0), round);
+            one(c, reference, some_case(c, n, taps[5], stride, 0), round);
+        }
     for (size_t n = 1; n <= 16; n++, round++) { /* long rows of few channels */
         takt_depthwise_f32 d = {
             .channels = n, .width = 70 + n, .rows = 3, .taps = 3, .stride = 1, .dilation = 1};

@@ -32,6 +32,25 @@ static void every_dividend_passes(void)
         passes_every_dividend((float)sqrt(1 - pow(0.999, step)));
 }
 
+/* Corrections for which low as it is gives other bits, with a dividend that shows it. */
+static void near_middles_are_seen(void)
+{
+    static const struct {
+        float c, a;
+    } some[] = {{0x1.44d30ep-2f, 12679162},
+                {0x1.61b88ep-2f, 16387631},
+                {0x1.841c1ep-2f, 16039622},
+                {0x1.e43ecap-2f, 13975231},
+                {0x1.f56ad6p-2f, 13740933}};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        quotient q = {0, 0};
+        if (quotient_find(some[i].c, &q))
+            EXPECT(quotient_of(some[i].a, &q) == some[i].a / some[i].c, "%a / %a has other bits",
+                   (double)some[i].a, (double)some[i].c);
+        passes_every_dividend(some[i].c);
+    }
+}
+
 static void most_corrections_are_found(void)
 {
     int found = 0;
@@ -64,11 +83,11 @@ static void special_dividends(void)
 
 static void extreme_divisors_are_divided_by(void)
 {
-    const float none[] = {0, -0.5f, INFINITY, NAN, 0x1p-140f, 0x1p100f};
+    const float none[] = {0, -0.5f, INFINITY, NAN, 0x1p-140f, 0x1p100f, 0x1.8c06b6p+31f};
     quotient q = {0, 0};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         EXPECT(!quotient_find(none[i], &q), "a quotient by %a", (double)none[i]);
 }
 
-TEST_MAIN(every_dividend_passes, most_corrections_are_found, special_dividends,
-          extreme_divisors_are_divided_by)
+TEST_MAIN(every_dividend_passes, near_middles_are_seen, most_corrections_are_found,
+          special_dividends, extreme_divisors_are_divided_by)

@@ -144,7 +144,7 @@ static const float *operand(const takt_gelu_dx_facts *f, const takt_view *v,
     return tile;
 }
 
-/* At most a tile if anything is cast. */
+/* At most a register of the program if anything is cast. */
 static void run_piece(const takt_gelu_dx_facts *f, const takt_step *s, const piece *p,
                       takt_gelu_dx_f32 *g)
 {
@@ -166,7 +166,7 @@ void takt_gelu_dx_run(const takt_gelu_dx_facts *f, const takt_step *s, const tak
 {
     enum { POLLED = 16 * TAKT_MAP_TILE }; /* elements between two checks of the clock */
     const bool casts = is_cast(&f->x_widens) || is_cast(&f->dy_widens) || is_cast(&f->narrows);
-    const size_t most = casts ? TAKT_MAP_TILE : POLLED;
+    const size_t most = casts ? f->program->room : POLLED;
     takt_gelu_dx_f32 g = {.root_half = *floats(s, t, f->root_half),
                           .one = *floats(s, t, f->one),
                           .half = *floats(s, t, f->half),

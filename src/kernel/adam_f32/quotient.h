@@ -11,7 +11,7 @@
  * (d = 0 has no solution). For each d there are a few M, so a few x are tried, and if these have
  * the same bits then all have. Of the corrections of Adam's first 20,000 steps 9 in 10 pass, and
  * most others with a neighbour of low. high and low are above 0, so that zero and infinity pass
- * unchanged.
+ * unchanged. c is at most 2^16: x * low would be subnormal for the least roots from about 2^27 on.
  */
 #ifndef TAKT_KERNEL_ADAM_F32_QUOTIENT_H
 #define TAKT_KERNEL_ADAM_F32_QUOTIENT_H
@@ -85,7 +85,7 @@ static inline bool quotient_is_exact(const quotient_divisor *by, const quotient 
 static inline bool quotient_find(float c, quotient *q)
 {
     int exponent;
-    if (!(c >= 0x1p-32f && c <= 0x1p32f))
+    if (!(c >= 0x1p-32f && c <= 0x1p16f))
         return false;
     if (frexpf(c, &exponent) == 0.5f) {
         q->high = q->low = 0.5f / c;

@@ -21,7 +21,7 @@
 
 #include "kernel/kernel.h"
 
-/* Columns of x that four outputs with stride 2 read. */
+/* Columns of x that four outputs of three taps with stride 2 read. */
 enum { TAKT_DEPTHWISE_ZEROS = 9 };
 
 typedef struct takt_depthwise_f32 {
