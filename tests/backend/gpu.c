@@ -60,6 +60,17 @@ static const model models[] = {
      "model panels(q: f32[1, 132, 144], k: f32[1, 1152, 48], v: f32[1, 1152, 216]) -> "
      "(y: f32[1, 132, 648]) {\n  return y = op.attention(q, k, v, heads=9, kv_heads=3)\n}\n",
      "attention", 1},
+    {"panels, v between quads", NULL, false,
+     "model panels(q: f32[1, 132, 144], k: f32[1, 1024, 48], x: f32[221185]) -> "
+     "(y: f32[1, 132, 648]) {\n"
+     "  v = reshape(slice(x, axes=[0], start=[1], stop=[221185]), shape=[1, 1024, 216])\n"
+     "  return y = op.attention(q, k, v, heads=9, kv_heads=3)\n}\n",
+     "attention", 1},
+    {"panels, out between quads", NULL, false,
+     "model panels(q: f32[1, 132, 144], k: f32[1, 1024, 48], v: f32[1, 1024, 216], b: f32[1]) -> "
+     "(y: f32[85537]) {\n  a = op.attention(q, k, v, heads=9, kv_heads=3)\n"
+     "  return y = concat(b + 1, reshape(a, shape=[85536]), axis=0)\n}\n",
+     "attention", 2},
     {"transposed", NULL, true,
      "model turned(x: f32[3, 40, 5, 9], i: i32[70, 33]) -> (a: f32[3, 5, 9, 40], b: i32[33, 70], "
      "c: f32[3, 40, 9, 5]) {\n"

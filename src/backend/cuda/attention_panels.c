@@ -4,6 +4,13 @@
 
 enum { SIDE = TAKT_CUDA_ATTEND_SIDE, STEP = TAKT_CUDA_ATTEND_STEP, AT_ONCE = 2 /* blocks */ };
 
+/* The kernel moves v and its result by quads; q and k it has in scratch. Buffers begin at multiples
+ * of sixteen bytes, those of a caller too (device.c). */
+static bool is_by_quads(const takt_step *s)
+{
+    return s->in[2].offset % 16 == 0 && s->out[0].offset % 16 == 0;
+}
+
 /* Smaller heads of v would leave half of the kernel's sums unused. */
 static bool takes(const takt_cuda_attention *f)
 {
@@ -43,7 +50,7 @@ bool takt_cuda_attention_panels(takt_planner *p, const takt_cuda_attention *f, u
         keys + takt_cuda_attention_bytes((uint64_t)f->batch * f->shared * f->keys * f->dim);
     const uint64_t bytes =
         queries + takt_cuda_attention_bytes((uint64_t)f->batch * f->heads * f->queries * f->dim);
-    if (!takes(f) || panels < has.processors || bytes > p->scratch_room ||
+    if (!takes(f) || !is_by_quads(p->step) || panels < has.processors || bytes > p->scratch_room ||
         (p->settings->hint == TAKT_HINT_MEMORY && bytes > other) ||
         takt_cuda_attend_long_bytes() > has.shared_bytes)
         return false;

@@ -32,6 +32,7 @@
  *   AWAIT(word, n)               waits until other blocks have made it n or more; the launch must
  *                                be cooperative (takt_cuda_launch.is_together)
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
+ *   quad_at(p)                   four floats, at a multiple of sixteen bytes
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *   address, address_of(p)       of shared memory, held in a register: found once
  *   in_register(n)               n, which is not computed again where it is used
@@ -148,6 +149,12 @@ DEVICE float fresh_one(const float *from)
 DEVICE double fresh_double(const double *from)
 {
     return __ldcg(from);
+}
+
+/* At a multiple of sixteen bytes. */
+DEVICE quad *quad_at(void *p)
+{
+    return (quad *)p;
 }
 
 /* Sixteen bytes, aligned on both sides. */
@@ -335,9 +342,25 @@ DEVICE double fresh_double(const double *from)
 {
     return *from;
 }
+/* A device would fault where a CPU reads or writes any address. */
+DEVICE void takt_want_aligned(const void *p)
+{
+    if ((uintptr_t)p % sizeof(quad) != 0)
+        __builtin_trap();
+}
+DEVICE quad *quad_at(void *p)
+{
+    takt_want_aligned(p);
+    return (quad *)p;
+}
+DEVICE void takt_copy_quad(void *shared, const void *global)
+{
+    takt_want_aligned(global);
+    *quad_at(shared) = *(const quad *)global;
+}
 DEVICE void copy_async(void *shared, const void *global)
 {
-    *(quad *)shared = *(const quad *)global;
+    takt_copy_quad(shared, global);
 }
 typedef unsigned char *address;
 DEVICE uint32_t in_register(uint32_t n)
@@ -355,12 +378,12 @@ DEVICE void copy_async_one_to(address to, uint32_t bytes, const void *global)
 DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
 {
     if (is_there)
-        memcpy(to + bytes, global, sizeof(quad));
+        takt_copy_quad(to + bytes, global);
 }
 DEVICE void copy_async_filled(bool is_there, address to, uint32_t bytes, const void *global)
 {
     const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
-    *(quad *)(to + bytes) = is_there ? *(const quad *)global : zero;
+    takt_copy_quad(to + bytes, is_there ? global : &zero);
 }
 DEVICE void copy_async_one(void *shared, const void *global)
 {

@@ -246,7 +246,7 @@ DEVICE void store_values(const takt_cuda_attend_long *g, const panel *p, const q
             const uint32_t col = t->col + col_of(j);
             read_exchanged(x, total[(i * BROAD + j) / 4 * PANEL_THREADS]);
             if (row < p->rows && col < g->size)
-                *(quad *)(p->out + row * line + col) = quad_of(x);
+                *quad_at(p->out + row * line + col) = quad_of(x);
         }
     }
 }
