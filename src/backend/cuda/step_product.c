@@ -69,17 +69,39 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
                : "there is more than a bias between them";
 }
 
-/* A, `at` bytes from the beginning of the scratch, as lines of each k. */
-static void add_transposed(takt_planner *p, takt_cuda_gemm *g, uint64_t at, takt_cuda_step *s)
+static uint64_t turned_at(const takt_cuda_gemm_plan *plan)
 {
-    takt_cuda_transpose t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, at),
+    return takt_round_up(plan->scratch_bytes, 256);
+}
+
+static uint64_t turned_end(const takt_cuda_gemm *g, const takt_cuda_gemm_plan *plan)
+{
+    return turned_at(plan) + (uint64_t)g->m * g->k * sizeof(float);
+}
+
+/* Whether the product takes less time with A transposed first, and there is memory for that; then
+ * `lined` is the product of it. */
+static bool is_faster_turned(const takt_planner *p, const takt_cuda_gemm *g,
+                             const takt_cuda_block_room *has, takt_cuda_gemm *lined)
+{
+    if (p->settings->hint == TAKT_HINT_MEMORY || !takt_cuda_gemm_lines(g, has, lined))
+        return false;
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(lined, 1, has, TAKT_CUDA_GEMM_ANY);
+    return turned_end(lined, &plan) <= p->scratch_room;
+}
+
+/* A, after the rest of the scratch, as lines of each k. */
+static void add_transposed(takt_planner *p, takt_cuda_gemm *g, const takt_cuda_gemm_plan *plan,
+                           takt_cuda_step *s)
+{
+    takt_cuda_transpose t = {.dst = takt_cuda_named(TAKT_CUDA_SCRATCH, turned_at(plan)),
                              .src = g->a,
                              .src_row = (int64_t)g->k,
                              .rows = g->m,
                              .cols = g->k,
                              .inner = 1};
     g->a = t.dst;
-    p->step->scratch_bytes = at + (uint64_t)g->m * g->k * sizeof(float);
+    p->step->scratch_bytes = turned_end(g, plan);
     takt_cuda_launch_transpose(&t, 1, &s->launches[s->count++]);
 }
 
@@ -99,7 +121,7 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
     g->is_softmax = p->group->anchor > 0; /* the only one that continues a product */
     taken += g->is_softmax;
     takt_cuda_gemm lined;
-    const bool is_turned = fours == NULL && batches == 1 && takt_cuda_gemm_lines(g, &has, &lined);
+    const bool is_turned = fours == NULL && batches == 1 && is_faster_turned(p, g, &has, &lined);
     if (is_turned)
         *g = lined;
     const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(g, batches, &has, TAKT_CUDA_GEMM_ANY);
@@ -116,7 +138,7 @@ takt_status takt_cuda_product_step(takt_planner *p, takt_cuda_gemm *g, uint32_t 
         takt_cuda_launch_fours(&f, &s->launches[s->count++]);
     }
     if (is_turned)
-        add_transposed(p, g, takt_round_up(plan.scratch_bytes, 256), s);
+        add_transposed(p, g, &plan, s);
     takt_cuda_launch_gemm(g, batches, &plan, takt_cuda_named(TAKT_CUDA_SCRATCH, 0),
                           takt_cuda_named(TAKT_CUDA_TICKETS, 0), &s->launches[s->count]);
     takt_cuda_name_step(p, &s->launches[s->count++]);
