@@ -1,5 +1,6 @@
 /* gpu.c - the cuda backend with the tests' driver: samples of every op, and models with the cpu's
  * bits. gpu_faults.c tests failures. */
+#include <stdio.h>
 #include <string.h>
 
 #include <takt/takt.h>
@@ -344,4 +345,34 @@ static void too_large(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(model_bits, large, too_large, conforms)
+/* A limit of the device's memory is met to the byte, counters included. */
+static void limited(void)
+{
+    const char *text = "model m(x: f32[1, 1700], w: f32[1700, 1700]) { return relu(x @ w) }\n";
+    char limit[40];
+    takt_plan_options o = {.backend = "gpu", .threads = 1};
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL, *less = NULL, *same = NULL;
+    gpu_driver(&(gpu_settings){.capability = 90});
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &m));
+    if (EXPECT_OK(ctx, takt_plan_create(m, &o, &plan))) {
+        const size_t sum = stated_device_bytes(plan);
+        EXPECT(takt_session_memory_of(plan, 1).counters > 0);
+        o.space_limits = limit;
+        snprintf(limit, sizeof limit, "gpu=%zu", sum - 1);
+        EXPECT_IS(takt_plan_create(m, &o, &less), !=, TAKT_OK);
+        EXPECT_EQ(ctx->error.id, TAKT_E_PLAN_LIMIT);
+        snprintf(limit, sizeof limit, "gpu=%zu", sum);
+        EXPECT_OK(ctx, takt_plan_create(m, &o, &same));
+    }
+    takt_plan_destroy(plan);
+    takt_plan_destroy(less);
+    takt_plan_destroy(same);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(model_bits, large, too_large, limited, conforms)
