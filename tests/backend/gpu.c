@@ -57,6 +57,10 @@ static const model models[] = {
      "attention", 1},
     {"lines", NULL, false, /* A is transposed first */
      "model lines(a: f32[256, 512], b: f32[512, 512]) { return relu(a @ b) }\n", "gemm", 1},
+    {"lines to the middle of a tile", NULL, false,
+     "model lines(a: f32[508, 1000], b: f32[1000, 1020], c: f32[1020], r: f32[508, 1020]) {\n"
+     "  return a @ b + c + r\n}\n",
+     "gemm", 1},
     {"panels", NULL, false, /* more panels than blocks, the last of 4 rows; half a chunk */
      "model panels(q: f32[1, 132, 144], k: f32[1, 1152, 48], v: f32[1, 1152, 216]) -> "
      "(y: f32[1, 132, 648]) {\n  return y = op.attention(q, k, v, heads=9, kv_heads=3)\n}\n",

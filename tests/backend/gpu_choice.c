@@ -70,6 +70,8 @@ static void lines(void)
 {
     static const choice rows[] = {
         {"a: f32[256, 512], b: f32[512, 512]", "relu(a @ b)", NULL, "gemm_f32_64l", false},
+        {"a: f32[508, 1000], b: f32[1000, 1020], c: f32[1020], r: f32[508, 1020]", "a @ b + c + r",
+         NULL, "gemm_f32_64l", false},
         {"a: f32[256, 512], b: f32[512, 512]", "relu(a @ b)", "memory", "gemm_f32_128w", true}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         expect_kernel(&rows[r]);

@@ -259,16 +259,37 @@ static void set_epilogue(takt_cuda_epilogue *d, const takt_gemm_f32 *g)
     d->slope = e->slope;
 }
 
-/* A as lines of each k, for kernels that take it so; NULL: they do not take these sizes. */
+/* A as lines of each k. */
 static float *lined(const takt_gemm_f32 *g)
 {
-    if ((g->m | g->n) % 4 != 0 || g->k % 8 != 0 || g->k == 0)
-        return NULL;
-    float *a = malloc(g->m * g->k * sizeof *a);
+    float *a = malloc((g->m * g->k + 1) * sizeof *a);
     for (size_t p = 0; a != NULL && p < g->k; p++)
         for (size_t i = 0; i < g->m; i++)
             a[p * g->m + i] = g->a[i * g->a_row + p * g->a_col];
     return a;
+}
+
+static bool takes(const takt_cuda_gemm *d, size_t way)
+{
+    const takt_cuda_block_room has = room();
+    return takt_cuda_gemm_plan_of(d, 1, &has, way).way != SIZE_MAX;
+}
+
+/* Every tile in turn, and the one that would be chosen. Few products fit tiles that need A as
+ * lines: those that do take each of these before they take another. */
+static size_t way_of(const takt_cuda_gemm *d, const takt_cuda_gemm *turned)
+{
+    enum { MOST = 64 };
+    static uint32_t turn;
+    const size_t ways = takt_cuda_gemm_ways(), way = device_calls % (ways + 2);
+    size_t by_lines[MOST], count = 0;
+    for (size_t w = 0; w < ways && w < MOST; w++)
+        if (!takes(d, w) && takes(turned, w))
+            by_lines[count++] = w;
+    const size_t own = count > 0 ? turn++ % (count + 1) : 0;
+    if (own < count)
+        return by_lines[own];
+    return way < ways && takes(d, way) ? way : TAKT_CUDA_GEMM_ANY;
 }
 
 static void gemm(const takt_gemm_f32 *g)
@@ -280,7 +301,6 @@ static void gemm(const takt_gemm_f32 *g)
     static float *a, *b; /* a planted kernel that gives up jumps over the end of this function */
     free(a);
     free(b);
-    a = !by_columns && device_calls % 2 == 0 ? lined(g) : NULL;
     b = unpacked(g, by_columns);
     const size_t a_last = g->k > 0 ? (g->m - 1) * g->a_row + (g->k - 1) * g->a_col + 1 : 0;
     takt_cuda_gemm d = {.m = (uint32_t)g->m,
@@ -293,24 +313,21 @@ static void gemm(const takt_gemm_f32 *g)
                         .c_row = (int64_t)g->ldc,
                         .inner = 1,
                         .keeps_b = device_calls % 2};
-    if (a != NULL) {
-        d.a_row = 1;
-        d.a_col = (int64_t)g->m;
-        d.is_aligned = 1;
-    }
-    d.a = a != NULL ? device_in(a, g->m * g->k * sizeof(float))
+    takt_cuda_gemm turned = d;
+    turned.a_row = 1;
+    turned.a_col = (int64_t)g->m;
+    turned.is_aligned = 1;
+    const size_t way = way_of(&d, &turned);
+    const bool is_turned = way != TAKT_CUDA_GEMM_ANY && !takes(&d, way);
+    a = is_turned ? lined(g) : NULL;
+    d = is_turned ? turned : d;
+    d.a = is_turned ? device_in(a, g->m * g->k * sizeof(float))
                     : device_in(g->a, a_last * sizeof(float));
     d.b = device_in(b, g->k * g->n * sizeof(float));
     d.c = device_out(g->c, extent(g->m, g->n, g->ldc));
     set_epilogue(&d.end, g);
-    /* Every tile in turn, and the one that would be chosen. */
-    const size_t ways = takt_cuda_gemm_ways();
     const takt_cuda_block_room has = room();
-    takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(
-        &d, 1, &has,
-        device_calls % (ways + 2) < ways ? device_calls % (ways + 2) : TAKT_CUDA_GEMM_ANY);
-    if (plan.way == SIZE_MAX)
-        plan = takt_cuda_gemm_plan_of(&d, 1, &has, TAKT_CUDA_GEMM_ANY);
+    const takt_cuda_gemm_plan plan = takt_cuda_gemm_plan_of(&d, 1, &has, way);
     takt_cuda_launch l;
     float *scratch = device_scratch(plan.scratch_bytes);
     takt_cuda_launch_gemm(&d, 1, &plan, scratch, device_tickets(plan.tickets), &l);
