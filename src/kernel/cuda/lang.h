@@ -239,7 +239,7 @@ DEVICE void copy_end(void)
 
 /* Waits until this thread has at most n unfinished batches; others need a SYNC after it. */
 #if __CUDA_ARCH__ >= 800
-#define COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n))
+#define COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #else
 #define COPY_WAIT(n) ((void)0)
 #endif

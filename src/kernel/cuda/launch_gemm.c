@@ -200,17 +200,11 @@ static bool can_cut(const takt_cuda_gemm *g, uint32_t batches)
     return chunks_of(g) > 1 && (uint64_t)chunks_of(g) * batches <= GRID_Z;
 }
 
-/* Whether the product may be left to kernels of lines, once A is transposed. */
-static bool can_line(const takt_cuda_gemm *g)
+/* Whether A and B come by quads along lines of each k, and k in whole stages. */
+static bool is_lined(const takt_cuda_gemm *g, const tile *t)
 {
-    enum { STEP = 8 };
-    return !g->is_conv && g->is_aligned && (g->m | g->n) % 4 == 0 && g->k % STEP == 0 &&
-           g->b_col == 1 && g->b_row % 4 == 0;
-}
-
-static bool is_lined(const takt_cuda_gemm *g)
-{
-    return can_line(g) && g->a_row == 1 && g->a_col % 4 == 0;
+    return !g->is_conv && g->is_aligned && (g->m | g->n) % 4 == 0 && g->k % t->depth == 0 &&
+           g->a_row == 1 && g->a_col % 4 == 0 && g->b_col == 1 && g->b_row % 4 == 0;
 }
 
 /* Number of blocks of the busiest multiprocessor. Two large tiles, or four of half the threads, fit
@@ -266,7 +260,7 @@ static bool fits(const takt_cuda_gemm *g, uint32_t batches, uint64_t most, size_
     const tile *t = &tiles[index / 2];
     const char *kernel = g->is_conv ? t->convolution : t->product;
     return kernel != NULL && tile_bytes(t) + (g->is_conv ? CORNER * t->rows : 0) <= most &&
-           (!t->is_lined || is_lined(g)) && tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
+           (!t->is_lined || is_lined(g, t)) && tiles_of(g, t) <= INT32_MAX && batches <= GRID_Z &&
            (index % 2 == 0 || can_cut(g, batches));
 }
 
@@ -324,7 +318,7 @@ bool takt_cuda_gemm_lines(const takt_cuda_gemm *g, const takt_cuda_block_room *h
     *lined = *g;
     lined->a_row = 1;
     lined->a_col = g->m;
-    if (!can_line(g) || g->a_row == 1)
+    if (!g->is_aligned || g->a_row == 1)
         return false;
     const size_t as_it_is = best_way(g, 1, has), other = best_way(lined, 1, has);
     return other != SIZE_MAX && other < FIRST_FEW && tiles[other / 2].is_lined &&
