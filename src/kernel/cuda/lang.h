@@ -32,7 +32,7 @@
  *   AWAIT(word, n)               waits until other blocks have made it n or more; the launch must
  *                                be cooperative (takt_cuda_launch.is_together)
  *   publish_near()               publish() for other blocks; fresh(p) reads what they published
- *   quad_at(p)                   four floats, at a multiple of sixteen bytes
+ *   quad_at(p)                   four floats at a multiple of sixteen bytes: else tests trap
  *   copy_async, COPY_WAIT(n)     global to shared memory while other work goes on
  *   address, address_of(p)       of shared memory, held in a register: found once
  *   in_register(n)               n, which is not computed again where it is used
@@ -97,6 +97,7 @@ static __device__ __forceinline__ void takt_begin(void)
 
 typedef float4 quad;
 typedef float2 pair;
+#define quad_at(p) ((quad *)(p))
 
 DEVICE void least(uint64_t *word, uint64_t value)
 {
@@ -149,12 +150,6 @@ DEVICE float fresh_one(const float *from)
 DEVICE double fresh_double(const double *from)
 {
     return __ldcg(from);
-}
-
-/* At a multiple of sixteen bytes. */
-DEVICE quad *quad_at(void *p)
-{
-    return (quad *)p;
 }
 
 /* Sixteen bytes, aligned on both sides. */
@@ -342,25 +337,15 @@ DEVICE double fresh_double(const double *from)
 {
     return *from;
 }
-/* A device would fault where a CPU reads or writes any address. */
-DEVICE void takt_want_aligned(const void *p)
+DEVICE quad *quad_at(const void *p)
 {
     if ((uintptr_t)p % sizeof(quad) != 0)
         __builtin_trap();
-}
-DEVICE quad *quad_at(void *p)
-{
-    takt_want_aligned(p);
-    return (quad *)p;
-}
-DEVICE void takt_copy_quad(void *shared, const void *global)
-{
-    takt_want_aligned(global);
-    *quad_at(shared) = *(const quad *)global;
+    return (quad *)(uintptr_t)p;
 }
 DEVICE void copy_async(void *shared, const void *global)
 {
-    takt_copy_quad(shared, global);
+    *quad_at(shared) = *quad_at(global);
 }
 typedef unsigned char *address;
 DEVICE uint32_t in_register(uint32_t n)
@@ -378,12 +363,12 @@ DEVICE void copy_async_one_to(address to, uint32_t bytes, const void *global)
 DEVICE void copy_async_if(bool is_there, address to, uint32_t bytes, const void *global)
 {
     if (is_there)
-        takt_copy_quad(to + bytes, global);
+        *quad_at(to + bytes) = *quad_at(global);
 }
 DEVICE void copy_async_filled(bool is_there, address to, uint32_t bytes, const void *global)
 {
     const quad zero = {0.0f, 0.0f, 0.0f, 0.0f};
-    takt_copy_quad(to + bytes, is_there ? global : &zero);
+    *quad_at(to + bytes) = is_there ? *quad_at(global) : zero;
 }
 DEVICE void copy_async_one(void *shared, const void *global)
 {
