@@ -69,6 +69,14 @@ fails(2, "zoo", "train", "gesture", "--data", path("nowhere"), says=["MNIST"])
 succeeds("zoo", "train", "motor_fault", "--samples", path("motor"))
 for part, rows in (("train", 4), ("test", 1)):
     expect(os.path.getsize(path(f"motor/{part}.npz")) > 100000 * rows, f"--samples: {part}.npz")
+for flags in (("--verify",), ("-o", path("no.taktp"))):
+    fails(2, "zoo", "train", "motor_fault", "--samples", path("none"), *flags,
+          says=["--samples trains nothing", flags[0]])
+    expect(not os.path.exists(path("none")), f"--samples with {flags[0]} writes")
+for where in ("motor/train.npz", "motor/train.npz/below"):
+    fails(1, "zoo", "train", "motor_fault", "--samples", path(where), says=["train.npz"])
+fails(2, "zoo", "train", "motor_fault", "--samples", path("long/" + "/".join(["x" * 99] * 6)),
+      says=["--samples", "at most 511 fit"])
 os.makedirs(path("digits"), exist_ok=True)
 fails(2, "zoo", "train", "gesture", "--data", path("digits"), "--samples", path("motor"),
       says=["samples already"])

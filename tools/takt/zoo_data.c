@@ -202,20 +202,21 @@ static bool view_of(const tool_zoo_array *a, size_t count, int64_t **whole, takt
     return *whole != NULL;
 }
 
-static bool write_part(const takt_tool *t, const tool_zoo_part *p, const char *folder,
-                       const char *name)
+static takt_status write_part(const takt_tool *t, const tool_zoo_part *p, const char *folder,
+                              const char *name)
 {
     static const char *const names[] = {"x", "labels"};
     char path[1200];
     int64_t *whole[2] = {NULL, NULL};
     takt_tensor_view views[2];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    const bool is_good = view_of(&p->x, p->count, &whole[0], &views[0]) &&
-                         view_of(&p->y, p->count, &whole[1], &views[1]) &&
-                         takt_npz_save(t->ctx, path, names, views, 2) == TAKT_OK;
+    const bool is_held = view_of(&p->x, p->count, &whole[0], &views[0]) &&
+                         view_of(&p->y, p->count, &whole[1], &views[1]);
+    const takt_status status =
+        is_held ? takt_npz_save(t->ctx, path, names, views, 2) : TAKT_ERR_MEMORY;
     free(whole[0]);
     free(whole[1]);
-    return is_good;
+    return status;
 }
 
 /* ---- what needs no model ---- */
@@ -269,26 +270,27 @@ static const tool_zoo_source *find(const char *how)
     return NULL;
 }
 
-bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
-                      const char *metric, double *chance)
+int tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
+                     const char *metric, double *chance)
 {
     tool_zoo_part train = {.baseline = -1}, test = train;
     tool_zoo_job job = {t, how, from, &train, &test};
     const tool_zoo_source *source = find(how);
-    bool is_good = source != NULL && source->make(&job) && train.count > 0 && test.count > 0;
-    if (!is_good) {
-        (void)tool_usage_error(t, 1003, "`takt zoo show` tells where the data comes from",
-                               "%s holds no data of the kind %s", from, how);
+    int code = TAKT_EXIT_OK;
+    if (source == NULL || !source->make(&job) || train.count == 0 || test.count == 0) {
+        code = tool_usage_error(t, 1003, "`takt zoo show` tells where the data comes from",
+                                "%s holds no data of the kind %s", from, how);
     } else {
         *chance = strcmp(metric, "mae") == 0 ? chance_of_numbers(&train, &test)
                                              : chance_of_classes(&test, strcmp(metric, "f1") == 0);
-        is_good = write_part(t, &train, to, "train.npz") && write_part(t, &test, to, "test.npz");
-        if (!is_good)
-            (void)tool_usage_error(t, 1003, NULL, "cannot write samples to %s", to);
+        takt_status status = write_part(t, &train, to, "train.npz");
+        if (status == TAKT_OK)
+            status = write_part(t, &test, to, "test.npz");
+        code = tool_finish(t, status);
     }
     free(train.x.at);
     free(train.y.at);
     free(test.x.at);
     free(test.y.at);
-    return is_good;
+    return code;
 }

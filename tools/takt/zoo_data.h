@@ -79,9 +79,9 @@ bool tool_zoo_pictures_open(const tool_zoo_job *job, const char *split, size_t c
 void tool_zoo_pictures_free(tool_zoo_pictures *p);
 
 /* Prepares the data of recipe `how` from the folder `from`, which may be "", as train.npz and
- * test.npz in `to`. `chance` receives the score by `metric` of answers without a model. False:
- * printed. */
-bool tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
-                      const char *metric, double *chance);
+ * test.npz in `to`. `chance` receives the score by `metric` of answers without a model. Returns an
+ * exit code; errors are printed. */
+int tool_zoo_prepare(const takt_tool *t, const char *how, const char *from, const char *to,
+                     const char *metric, double *chance);
 
 #endif

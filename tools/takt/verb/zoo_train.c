@@ -82,34 +82,36 @@ static const char *metric_of(const job *j)
 }
 
 /* The folder that samples are written to: the given one may exist. */
-static bool make_folder(job *j)
+static int make_folder(job *j)
 {
     const char *given = tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER);
     if (given == NULL)
         snprintf(j->samples, sizeof j->samples, "%.400s/samples", j->folder);
-    else
-        snprintf(j->samples, sizeof j->samples, "%.400s", given);
+    else if (snprintf(j->samples, sizeof j->samples, "%s", given) >= (int)sizeof j->samples)
+        return tool_usage_error(j->t, 1003, "give a shorter one",
+                                "the path of --samples has %zu bytes, and at most %zu fit",
+                                strlen(given), sizeof j->samples - 1);
     const bool is_good =
         mkdir(j->samples, given != NULL ? 0777 : 0700) == 0 || (given != NULL && errno == EEXIST);
-    if (!is_good)
-        (void)tool_cannot_write(j->t, j->samples);
-    return is_good;
+    return is_good ? TAKT_EXIT_OK : tool_cannot_write(j->t, j->samples);
 }
 
-static bool prepare(job *j)
+static int prepare(job *j)
 {
     char from[TOOL_ZOO_PATH];
     if (!find_data(j, from))
-        return false;
-    if (j->m.prepare[0] != '\0')
-        return make_folder(j) &&
-               tool_zoo_prepare(j->t, j->m.prepare, from, j->samples, metric_of(j), &j->chance);
+        return TAKT_EXIT_USAGE;
+    if (j->m.prepare[0] != '\0') {
+        const int code = make_folder(j);
+        return code != TAKT_EXIT_OK ? code
+                                    : tool_zoo_prepare(j->t, j->m.prepare, from, j->samples,
+                                                       metric_of(j), &j->chance);
+    }
     snprintf(j->samples, sizeof j->samples, "%s", from);
     if (tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) == NULL)
-        return true;
-    (void)tool_usage_error(j->t, 1003, "use them where they lie",
-                           "the data of %s is samples already: %s", j->m.name, from);
-    return false;
+        return TAKT_EXIT_OK;
+    return tool_usage_error(j->t, 1003, "use them where they lie",
+                            "the data of %s is samples already: %s", j->m.name, from);
 }
 
 /* ---- training ---- */
@@ -294,11 +296,10 @@ static int make(job *j)
     char trained[TOOL_ZOO_PATH], made[TOOL_ZOO_PATH];
     snprintf(trained, sizeof trained, "%.400s/trained.taktp", j->folder);
     snprintf(made, sizeof made, "%.400s/%s.taktp", j->folder, j->m.name);
-    if (!prepare(j))
-        return TAKT_EXIT_USAGE;
-    if (tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) != NULL)
-        return TAKT_EXIT_OK;
-    int code = is_interrupted != 0 ? TAKT_EXIT_INTERRUPTED : train(j, trained);
+    int code = prepare(j);
+    if (code != TAKT_EXIT_OK || tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) != NULL)
+        return code;
+    code = is_interrupted != 0 ? TAKT_EXIT_INTERRUPTED : train(j, trained);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, take_weights(j, trained));
     if (code == TAKT_EXIT_OK)
@@ -323,11 +324,24 @@ static void clean(const job *j)
     (void)rmdir(j->folder);
 }
 
+/* --samples ends before there is a model to compare or to write. */
+static bool is_sound(const takt_tool *t)
+{
+    const bool verifies = tool_on(t, TAKT_F_VERIFY);
+    if (tool_text_of(t, TAKT_F_SAMPLES_FOLDER) == NULL ||
+        (!verifies && tool_text_of(t, TAKT_F_MODEL_FILE) == NULL))
+        return true;
+    (void)tool_usage_error(t, 1003, "call it twice",
+                           "--samples trains nothing: there is no model to %s",
+                           verifies ? "--verify" : "write with -o");
+    return false;
+}
+
 static int with_job(job *j)
 {
     const char *place = getenv("TMPDIR"), *path = tool_text_of(j->t, TAKT_F_MODEL_FILE);
     tool_signals before;
-    if (!tool_zoo_find(j->t, j->t->args[0], &j->m) ||
+    if (!tool_zoo_find(j->t, j->t->args[0], &j->m) || !is_sound(j->t) ||
         (path != NULL && !tool_model_ending(j->t, path)))
         return TAKT_EXIT_USAGE;
     snprintf(j->folder, sizeof j->folder, "%.360s/takt-zoo-XXXXXX", place != NULL ? place : "/tmp");
