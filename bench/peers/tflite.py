@@ -5,8 +5,10 @@ the zoo in integers (`takt zoo get`) and in floats (its text with the weights of
 onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is called in C, the
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
-the weights (its arena, in which scratch lies too, inputs and outputs), the same without the
-largest scratch of a step, and LiteRT's arena with its own kernels, which has no scratch in it.
+the weights (its arena, in which scratch lies too, inputs and outputs); of these the values alone,
+that is inputs, outputs, and the most bytes of other values that any step holds at once (what the
+body of a loop computes is scratch of the loop's step); and LiteRT's arena with its own kernels,
+which has no scratch in it.
 
     python3 bench/peers/tflite.py [--quick] [--threads N,..] [--only NAME,..]
 """
@@ -77,11 +79,19 @@ def written(folder, name, kind):
     return {"takt": files["tflite"], "litert": files["tflite"], "onnxruntime": files["onnx"]}
 
 
+def most_held(plan):
+    """Bytes of values at the step that has most of them; inputs and outputs are there always, and
+    without what aligns them, as LiteRT's arena is counted."""
+    ports = sum(b["bytes"] for b in plan["buffers"] if b["place"] in ("input", "output"))
+    held = [b for b in plan["buffers"] if b["place"] == "arena"]
+    return ports + max((sum(b["bytes"] for b in held if b["first"] <= step <= b["last"])
+                        for step in range(len(plan["steps"]))), default=0)
+
+
 def planned(path, threads):
     """Bytes that the plan needs next to the weights, and those of values alone."""
-    memory = json.loads(command("plan", "--json", "--threads", str(threads), path))["memory"]
-    needed = memory["arena"] + memory["io"]
-    return needed, needed - memory["scratch"]
+    plan = json.loads(command("plan", "--json", "--threads", str(threads), path))
+    return plan["memory"]["arena"] + plan["memory"]["io"], most_held(plan)
 
 
 # ---- measuring ----
