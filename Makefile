@@ -49,7 +49,7 @@ fuzz: setup ## a fuzz campaign of TAKT_FUZZ_SECONDS (600) per target, recorded i
 	@scripts/build fuzz
 	@scripts/fuzz
 
-accuracy: build ## trains Fashion-MNIST, tiny-shakespeare, FSDD and HMP with 3 seeds, recorded in trust/accuracy.tsv
+accuracy: build ## trains Fashion-MNIST, tiny-shakespeare, FSDD, HMP and five zoo models with several seeds, recorded in trust/accuracy.tsv
 	@scripts/accuracy
 
 campaign: build ## 200 A/A comparisons and 200 with 3 % slowdown, recorded in trust/ledger.tsv
