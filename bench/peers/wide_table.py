@@ -65,10 +65,10 @@ def summary(result):
     wrong = [r["row"] for r in result["rows"] if not r["agree"]]
     if wrong:
         lines.append(f"answers differ: {', '.join(sorted(set(wrong)))}")
-    unsure = {r["row"]: r for r in result["rows"] if "own_error" in r}
-    for name, r in sorted(unsure.items()):
-        lines.append(f"answers of {name} differ by {r['error']:.2f}, onnxruntime's with and "
-                     f"without optimisations by {r['own_error']:.2f}")
+    unsure = {(r["row"], r["threads"]): r for r in result["rows"] if "own_error" in r}
+    for (name, count), r in sorted(unsure.items()):
+        lines.append(f"answers of {name} differ by {r['error']:.2f} with {count}T, onnxruntime's "
+                     f"with and without optimisations by {r['own_error']:.2f}")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """peers_wide.py - `make peers ROWS=wide`: its rows, files without weights, losses, the limit; and,
 where numpy and onnxruntime are in build/venv, two rows of a folder of files."""
+import math
 import os
 import shutil
 import subprocess
@@ -13,7 +14,9 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, PEERS)
 import wide_files  # noqa: E402
 import wide_models  # noqa: E402
+import wide_row  # noqa: E402
 import wide_table  # noqa: E402
+from process import Failed  # noqa: E402
 from wide import renewed  # noqa: E402
 
 names = [row.name for row in wide_models.ROWS]
@@ -66,6 +69,30 @@ assert "1T against ncnn: 1 rows, 1 slower; geometric mean 0.80" in text, text
 assert "1T: behind the best peer on 2 of 2 rows" in text, text
 columns = {line.count("|") for line in text.splitlines() if line.startswith("|")}
 assert columns == {16}, columns
+both = {"cpu": "C", "threads": [1, 2], "rows": [
+    row("u", count, 2, "faster", error=0.1 * count, own_error=0.5) for count in (1, 2)]}
+text = wide_table.summary(both)
+assert "u differ by 0.10 with 1T" in text and "u differ by 0.20 with 2T" in text, text
+
+
+class Own(wide_row.Wide):
+    """ONNX Runtime is as far from itself as it is told, or fails."""
+
+    def __init__(self, error):  # pylint: disable=super-init-not-called
+        self.error = error
+
+    def own_error(self, *_):
+        if self.error is None:
+            raise Failed("plain: no such file")
+        return self.error
+
+
+for mine, own, is_good in ((0.5, 0.6, True), (0.6, 0.5, False), (0.5, math.inf, False),
+                           (math.inf, math.inf, False), (math.nan, 1, False), (0.5, None, False)):
+    out = row("u", 1, 2, "faster", error=mine) | {"agree": False}
+    Own(own).compare_with_own(out, None, "")
+    assert out["agree"] == is_good and ("own_problem" in out) == (own is None), (mine, own, out)
+
 # a row that has an old figure is not left out, and none is counted twice
 before = {"commit": "c", "rows": [row("a", 1, 2, "faster")], "left_out": ["b", "d", "a 2T"],
           "failed": [["b", "why"], ["e", "why"]]}
