@@ -17,14 +17,15 @@ typedef struct levels {
     int32_t zero;
 } levels;
 
-/* Of the weights, in the order of packed columns; in the step's scratch. */
+/* What a run finds out about the weights, in the step's scratch; their scales and zero points lie
+ * next to it, in the order of packed columns. */
 typedef struct weights {
-    bool has_zeros;
+    bool has_zeros; /* some zero point of what was packed is not 0 */
 } weights;
 
 /* ---- compiling ---- */
 
-takt_status takt_rnn_bytes_choose(takt_planner *p, takt_rnn_facts *f)
+void takt_rnn_bytes_choose(takt_planner *p, takt_rnn_facts *f)
 {
     const takt_kernel *gemm = takt_planner_find(p, "gemm_i8");
     takt_rnn_bytes *b = &f->bytes;
@@ -33,7 +34,6 @@ takt_status takt_rnn_bytes_choose(takt_planner *p, takt_rnn_facts *f)
     b->reduce = takt_kernel_as_reduce_f32(takt_planner_find(p, "reduce_f32"));
     b->quantise = takt_kernel_as_affine_f32(takt_planner_find(p, "affine_f32"));
     b->deep = (f->m.units + b->info->group - 1) / b->info->group * b->info->group;
-    return TAKT_OK;
 }
 
 static size_t panels_bytes(const takt_rnn_facts *f, size_t columns)

@@ -5,7 +5,7 @@
 #include "backend/cpu/rnn/run.h"
 
 /* Kernels, and the sizes of packed blocks: panels, then the sums of their columns. */
-TAKT_MUST_USE takt_status takt_rnn_bytes_choose(takt_planner *p, takt_rnn_facts *f);
+void takt_rnn_bytes_choose(takt_planner *p, takt_rnn_facts *f);
 /* Bytes of a packed block of that many columns; false if they are too many. */
 bool takt_rnn_bytes_block(const takt_rnn_facts *f, size_t columns, size_t *bytes);
 /* The most that a product of up to `rows` rows needs for its kernel. */

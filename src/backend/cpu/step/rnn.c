@@ -277,7 +277,7 @@ static takt_status choose_kernels(takt_planner *p, takt_rnn_facts *f)
     else
         f->gemm_f32 = takt_kernel_as_gemm_f32(gemm);
     if (f->m.is_bytes)
-        TAKT_TRY(takt_rnn_bytes_choose(p, f));
+        takt_rnn_bytes_choose(p, f);
     set_tasks(p, f);
     TAKT_TRY(set_blocks(p, f));
     p->step->scratch_each =
