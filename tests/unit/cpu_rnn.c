@@ -215,7 +215,9 @@ static void deadline(void)
             const uint64_t looks = ticks - before;
             EXPECT_STATUS(NULL, takt_session_run_deadline(s, looks / 2 * UINT64_C(1000000)),
                           TAKT_ERR_DEADLINE);
-            EXPECT(strstr(takt_session_error(s)->message, " of 4000 of ") != NULL, "%s",
+            /* A thread that waits for the other may see it first, and knows no iteration. */
+            const char *where = threads == 1 ? " of 4000 of " : "gru_0";
+            EXPECT(strstr(takt_session_error(s)->message, where) != NULL, "%s",
                    takt_session_error(s)->message);
             EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
         }
