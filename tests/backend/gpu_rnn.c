@@ -8,48 +8,24 @@
 #include "api/backends.h"
 #include "test.h"
 #include "util/gpu.h"
+#include "util/rnn_run.h"
 #include "util/rnn_text.h"
 
-typedef struct result {
-    char digest[10][TAKT_DIGEST_TEXT];
-    size_t cells; /* recurrent steps on the device */
-} result;
-
-static bool run_on(takt_ctx *ctx, const char *text, const char *backend, result *r)
+static bool run_on(takt_ctx *ctx, const char *text, const char *backend, rnn_result *r)
 {
-    takt_model *model = NULL;
-    takt_plan *plan = NULL;
-    takt_session *s = NULL;
-    const takt_plan_options options = {.backend = backend, .threads = 1};
-    *r = (result){.cells = 0};
-    bool ok = EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
-              EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)) &&
-              EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    for (size_t i = 0; ok && i < takt_session_input_count(s); i++)
-        ok = EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, i), 11, (uint32_t)i));
-    for (int k = 0; ok && k < 2; k++)
-        ok = EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
-    for (size_t i = 0; ok && i < takt_session_output_count(s); i++)
-        ok = EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(s, i), 1, r->digest[i]));
-    for (size_t i = 0; ok && i < plan->step_count; i++)
-        r->cells += strcmp(plan->steps[i].kind, "rnn") == 0 &&
-                    strcmp(plan->steps[i].backend->name, "gpu") == 0;
-    takt_session_destroy(s);
-    takt_plan_destroy(plan);
-    takt_model_destroy(model);
-    return ok;
+    return rnn_run(ctx, text, &(takt_plan_options){.backend = backend, .threads = 1}, r);
 }
 
 /* `cells`: layers that must be on the device. */
 static void check(const char *text, const gpu_settings *settings, size_t cells)
 {
     takt_ctx *ctx;
-    result want, got;
+    rnn_result want, got;
     gpu_driver(settings);
     EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
     EXPECT_OK(ctx, takt_backend_add(ctx, gpu_backend()));
     if (run_on(ctx, text, "cpu", &want) && run_on(ctx, text, "gpu", &got)) {
-        EXPECT(got.cells == cells, "%zu layers are on the device\n%s", got.cells, text);
+        EXPECT(got.on_backend == cells, "%zu layers are on the device\n%s", got.on_backend, text);
         EXPECT(memcmp(got.digest, want.digest, sizeof got.digest) == 0, "other bits\n%s", text);
     }
     takt_ctx_destroy(ctx);

@@ -3,9 +3,8 @@
  * Every case is planned twice: as it is, and with one more result of the body, which no cell has
  * and which therefore goes through the body's own plan, iteration by iteration.
  */
-#include "api/session/session.h"
-#include "plan/plan.h"
 #include "test.h"
+#include "util/rnn_run.h"
 #include "util/rnn_text.h"
 
 #include <stdio.h>
@@ -15,43 +14,9 @@
 
 static takt_ctx *ctx;
 
-typedef struct result {
-    char digest[10][TAKT_DIGEST_TEXT];
-    const char *kind, *note;
-    size_t tasks;
-} result;
-
-static void read_step(const takt_plan *plan, result *r)
+static bool run_text(const char *text, int threads, rnn_result *r)
 {
-    for (size_t i = 0; i < plan->step_count; i++)
-        if (strcmp(plan->steps[i].kind, "rnn") == 0 || strcmp(plan->steps[i].kind, "scan") == 0) {
-            r->kind = plan->steps[i].kind;
-            r->note = plan->steps[i].note;
-            r->tasks = plan->steps[i].task_count;
-        }
-}
-
-static bool run_text(const char *text, int threads, result *r)
-{
-    takt_model *model = NULL;
-    takt_plan *plan = NULL;
-    takt_session *s = NULL;
-    *r = (result){.kind = ""};
-    const takt_plan_options options = {.threads = threads};
-    bool ok = EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", text, strlen(text), NULL, &model)) &&
-              EXPECT_OK(ctx, takt_plan_create(model, &options, &plan)) &&
-              EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
-    for (size_t i = 0; ok && i < takt_session_input_count(s); i++)
-        ok = EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, i), 11, (uint32_t)i));
-    for (int k = 0; ok && k < 2; k++)
-        ok = EXPECT(takt_session_run(s) == TAKT_OK, "%s", takt_session_error(s)->message);
-    for (size_t i = 0; ok && i < takt_session_output_count(s); i++)
-        ok = EXPECT_OK(ctx, takt_view_digest(ctx, takt_session_output(s, i), 1, r->digest[i]));
-    if (ok)
-        read_step(plan, r);
-    takt_session_destroy(s);
-    takt_plan_destroy(plan);
-    takt_model_destroy(model);
+    const bool ok = rnn_run(ctx, text, &(takt_plan_options){.threads = threads}, r);
     if (!ok)
         printf("%s", text);
     return ok;
@@ -63,7 +28,7 @@ static void check(const rnn_text_form *f)
     rnn_text own = {.length = 0}, twin = {.length = 0};
     rnn_text_write(&own, f, false);
     rnn_text_write(&twin, f, true);
-    result want, got;
+    rnn_result want, got;
     if (!run_text(twin.text, 1, &want))
         return;
     EXPECT(strcmp(want.kind, "scan") == 0 && want.note != NULL, "%s", want.kind);
@@ -99,7 +64,7 @@ static void shared_work(void)
         check(&f);
     }
     rnn_text_form f = rnn_text_random(1, &state);
-    result r;
+    rnn_result r;
     rnn_text w = {.length = 0};
     f.units = 256;
     f.batch = 1;
@@ -120,7 +85,7 @@ static void layers(void)
                                         "lstm(5, bidirectional=true)"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char text[200];
-        result r;
+        rnn_result r;
         snprintf(text, sizeof text, "model m(x: f32[2, 6, 3]) { return x |> %s }\n", calls[i]);
         if (run_text(text, 1, &r))
             EXPECT(strcmp(r.kind, "rnn") == 0, "%s is a %s: %s", calls[i], r.kind, r.note);
@@ -148,7 +113,7 @@ static void inner_weights(void)
     };
     for (size_t i = 0; i < 2 * sizeof dtypes / sizeof *dtypes; i++) {
         char own[1200], twin[1200];
-        result want, got;
+        rnn_result want, got;
         snprintf(own, sizeof own, texts[i % 2], dtypes[i / 2], "", "");
         snprintf(twin, sizeof twin, texts[i % 2], dtypes[i / 2], ", more", ", neg(h)");
         if (run_text(own, 1, &got) && run_text(twin, 1, &want))
@@ -171,7 +136,7 @@ static void refused(void)
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         char text[600];
-        result r;
+        rnn_result r;
         snprintf(text, sizeof text,
                  "model m(h: f32[2, 4], x: f32[5, 2, 4], r: f32[4, 4], b: f32[4]) {\n"
                  "  last, all = scan(h, x, r, b, carried=1, body=graph(h: f32[2, 4], "
