@@ -46,6 +46,10 @@ expect(succeeds("query", "examples/aunts.takt", "aunt(x, z)") == "ann\tcy\nbo\te
        "an aunt is missing")
 succeeds("run", "examples/aunts.takt")  # ensures that the einsum agrees
 succeeds("run", "examples/equations.takt", "-D", "batch=2")
+told = takt("query", "examples/family.takt", "ancestor(anne, x)").stderr
+expect("anne is a variable" in told and "did you mean ann?" in told, f"a misspelt name: {told}")
+told = takt("query", "examples/family.takt", "ancestor(who, x)").stderr
+expect(told == "", f"a variable: {told}")
 exact = succeeds("query", EMBEDDED, "ancestor(x, z)").splitlines()
 with open(os.path.join(ROOT, EMBEDDED), encoding="utf-8") as file:
     warm = file.read().replace("objects(), 0.0)", "objects(), 0.25)")

@@ -75,6 +75,17 @@ static bool is_digits(takt_span s)
     return s.length > 0;
 }
 
+/* A misspelt name would be a variable, which fits everything. */
+static void note_variable(const question *q, const takt_domain *d, takt_span name)
+{
+    char hint[TAKT_DOMAIN_HINT];
+    const char *near = d != NULL && name.length > 2 ? takt_domain_nearest(d, name, hint) : NULL;
+    if (near != NULL)
+        takt_log(q->model->ctx, TAKT_LOG_WARNING,
+                 "%.*s is a variable, since domain %s has no such name: %s",
+                 name.length < 64 ? (int)name.length : 64, name.at, d->name, near);
+}
+
 static takt_status plain(question *q, argument *a, takt_span name, const takt_domain *d)
 {
     const takt_domain numbers = {.name = "numbers", .size = -1};
@@ -86,6 +97,7 @@ static takt_status plain(question *q, argument *a, takt_span name, const takt_do
         return unknown(q, d, name);
     a->kind = takt_span_is(name, "_") ? ANYTHING : VARIABLE;
     a->name = name;
+    note_variable(q, d, name);
     for (int i = q->count - 1; i >= 0; i--)
         if (q->args[i].kind == VARIABLE && q->args[i].name.length == name.length &&
             memcmp(q->args[i].name.at, name.at, name.length) == 0)

@@ -20,8 +20,11 @@ static int ask(tool_run *r, takt_session *s)
         return code;
     if (takt_session_run(s) != TAKT_OK)
         return tool_report_error(r->t, takt_session_error(s));
-    return tool_finish(r->t, takt_query(r->model, r->t->args[1], takt_session_output(s, 0),
-                                        &options, tool_to_stdout, NULL));
+    tool_notes_begin(r->t);
+    const takt_status status = takt_query(r->model, r->t->args[1], takt_session_output(s, 0),
+                                          &options, tool_to_stdout, NULL);
+    tool_notes_end(r->t, status == TAKT_OK);
+    return tool_finish(r->t, status);
 }
 
 /* Only the part that the relation needs is computed. */
