@@ -310,6 +310,10 @@ def grammar():
         text = parsed("generate", TINY, "b", "--grammar", path, "-n", "40", "--temp", "3", "-s",
                       seed, "--json")
         expect(text["text"] in ("a b a a", "ba a a") and text["end"] == "eos", f"{text}")
+    text = parsed("generate", TINY, "b", "--grammar", 'root ::= "a b"', "--temp", "3", "--json")
+    expect(text["text"] == "a b", f"a grammar on the command line: {text}")
+    fails(1, "generate", TINY, "b", "--json-schema", ' {"not": {}}', says=["3772", "not"])
+    fails(2, "generate", TINY, "b", "--grammar", "no.gbnf", says=["no.gbnf", "hint: give a file"])
     with open(path, "w", encoding="utf-8") as file:
         file.write("root ::= root")
     fails(1, "generate", TINY, "b", "--grammar", path, says=["3773", "left-recursive"])
@@ -320,6 +324,7 @@ def grammar():
 
 
 def mistakes():
+    expect("-f reads the file" in takt("tokenize", TINY, "README.md").stderr, "a file as a text")
     fails(2, "generate", TINY, says=["text is missing"])
     fails(2, "generate", TINY, "a", "--temp", "warm", says=["--temp is a number"])
     fails(2, "generate", TINY, "a", "-l", "7", says=["bias"])

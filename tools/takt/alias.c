@@ -20,6 +20,8 @@ static const char *const texts[][2] = {
     {"ctk", "cache-type-k"},
     {"ctv", "cache-type-v"},
     {"device", "backend"},
+    {"grammar-file", "grammar"},
+    {"json-schema-file", "json-schema"},
     {"top-nsigma", "top-n-sigma"},
     {"sampler-seq", "sampling-seq"},
     {"num-threads", "threads"},

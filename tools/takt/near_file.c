@@ -150,13 +150,26 @@ static void other_folder(const char *path, size_t end, char *hint, size_t size)
     free(near);
 }
 
+static bool has_name(const listing *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->names[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* A folder where a file is expected: suggests one of its files. */
 static void file_within(const char *path, char *hint, size_t size)
 {
-    static const char *const endings[] = {".takt", ".onnx", ".taktp"};
+    static const char *const endings[] = {".takt", ".onnx", ".taktp", ".gguf"};
     listing l = {0};
     list_folder(path, &l);
     const size_t length = strlen(path);
+    if (has_name(&l, "config.json") && !has_name(&l, "tokenizer.json") &&
+        !has_name(&l, "tokenizer.model"))
+        snprintf(hint, size,
+                 "this folder of a language model has no tokenizer.json and no "
+                 "tokenizer.model");
     for (size_t e = 0; e < sizeof endings / sizeof *endings && hint[0] == '\0'; e++)
         for (size_t i = 0; i < l.count && hint[0] == '\0'; i++) {
             const size_t n = strlen(l.names[i]), tail = strlen(endings[e]);

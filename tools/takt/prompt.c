@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "text.h"
 
@@ -53,6 +54,14 @@ static int read_file(takt_tool *t, const char *path, tool_prompt *p)
     return failed ? tool_usage_error(t, 3002, NULL, "cannot read %s", path) : TAKT_EXIT_OK;
 }
 
+/* `takt perplexity m.gguf text.txt` measures the words "text.txt". */
+static void note_file(const takt_tool *t, const char *text)
+{
+    struct stat facts;
+    if (stat(text, &facts) == 0 && S_ISREG(facts.st_mode) && !tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr, "takt: the text is \"%s\" itself; -f reads the file\n", text);
+}
+
 int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
 {
     const char *text = word != NULL ? word : tool_text_of(t, TAKT_F_PROMPT);
@@ -65,6 +74,7 @@ int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
     if (text != NULL && file != NULL)
         return tool_usage_error(t, 1003, "give one of them", "there is a text and a file of one");
     if (text != NULL) {
+        note_file(t, text);
         prompt->length = strlen(text);
         prompt->text = malloc(prompt->length + 1);
         if (prompt->text == NULL)

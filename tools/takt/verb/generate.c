@@ -22,6 +22,13 @@ typedef struct job {
 
 /* ---- flags ---- */
 
+/* llama.cpp takes the text itself, so both are taken: what looks like one is not the name of a
+ * file. */
+static bool is_text(const char *value, bool is_schema)
+{
+    return is_schema ? value[strspn(value, " \t\r\n")] == '{' : strstr(value, "::=") != NULL;
+}
+
 /* --grammar or --json-schema. */
 static int read_grammar(job *j)
 {
@@ -34,8 +41,15 @@ static int read_grammar(job *j)
     if (grammar != NULL && schema != NULL)
         return tool_usage_error(j->t, 1003, "give one of them", "there is a grammar and a schema");
     char *text = tool_whole_file(tool_readable(path), &length);
+    if (text == NULL && is_text(path, grammar == NULL)) {
+        text = strdup(path);
+        length = strlen(path);
+    }
     if (text == NULL)
-        return tool_usage_error(j->t, 3001, NULL, "cannot read %s", path);
+        return tool_usage_error(j->t, 3001,
+                                grammar != NULL ? "give a file, or a grammar: root ::= \"a\""
+                                                : "give a file, or a schema: {\"type\": ...}",
+                                "cannot read %s", path);
     const int code = tool_finish(
         j->t, grammar != NULL ? takt_grammar_parse(j->t->ctx, text, length, &j->grammar)
                               : takt_grammar_of_schema(j->t->ctx, text, length, &j->grammar));
