@@ -64,7 +64,7 @@ for ending in ("taktp", "onnx", "tflite", "takt"):
     succeeds("run", path(f"got.{ending}"), "--random", "--quiet")
 fails(2, "zoo", "get", "motor_falt", says=["motor_falt", "motor_fault"])
 fails(2, "zoo", "show", "nothing", says=["zoo"])
-fails(1, "run", "zoo:motor_falt", says=["did you mean motor_fault"])
+fails(1, "run", "zoo:motor_falt", says=["did you mean zoo:motor_fault?"])
 fails(2, "zoo", "train", "gesture", "--data", path("nowhere"), says=["MNIST"])
 succeeds("zoo", "train", "motor_fault", "--samples", path("motor"))
 for part, rows in (("train", 4), ("test", 1)):

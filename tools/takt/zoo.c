@@ -116,14 +116,16 @@ static bool read_recipe(const takt_tool *t, const char *path, tool_zoo_model *m)
     return true;
 }
 
-static void suggest(const char *name, char names[][64], int count, char *hint, size_t size)
+/* `prefix` is written before a name that is suggested. */
+static void suggest(const char *prefix, const char *name, char names[][64], int count, char *hint,
+                    size_t size)
 {
     const char *list[TOOL_ZOO_MOST];
     for (int i = 0; i < count; i++)
         list[i] = names[i];
     const int near = count > 0 ? takt_nearest(name, list, (size_t)count) : -1;
     if (near >= 0)
-        snprintf(hint, size, "did you mean %s?", list[near]);
+        snprintf(hint, size, "did you mean %s%s?", prefix, list[near]);
     else
         snprintf(hint, size, "%s",
                  count < 0 ? "set TAKT_ZOO to the folder `zoo` of Takt's sources"
@@ -134,13 +136,13 @@ void tool_zoo_near(const char *path, char *hint, size_t size)
 {
     static char names[TOOL_ZOO_MOST][64];
     if (strncmp(path, "zoo:", 4) == 0)
-        suggest(path + 4, names, tool_zoo_names(names), hint, size);
+        suggest("zoo:", path + 4, names, tool_zoo_names(names), hint, size);
 }
 
 static bool complain(const takt_tool *t, const char *name, char names[][64], int count)
 {
     char hint[160];
-    suggest(name, names, count, hint, sizeof hint);
+    suggest("", name, names, count, hint, sizeof hint);
     if (count < 0)
         (void)tool_usage_error(t, 1003, hint, "the zoo was not found next to this program");
     else

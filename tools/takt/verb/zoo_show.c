@@ -15,7 +15,8 @@ static int run(takt_tool *t)
     printf("%s", json ? "{" : "");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         if (!json) {
-            printf("%-9s %s\n", pairs[i][0], pairs[i][1]);
+            if (pairs[i][1][0] != '\0')
+                printf("%-9s %s\n", pairs[i][0], pairs[i][1]);
             continue;
         }
         printf("%s\"%s\": ", i > 0 ? ", " : "", pairs[i][0]);
