@@ -108,8 +108,8 @@ static takt_status read_options(takt_quantizing *z)
     if (z->kind->x_bits > 0 && z->o.calib == NULL) {
         takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data to find the ranges of activations",
                   z->kind->name);
-        return takt_fail_hint(z->ctx, "give samples of what the model will see; w8 and w4 do "
-                                      "without");
+        return takt_fail_hint(z->ctx, "give samples of what the model will see (--calib D); w8 and "
+                                      "w4 (--type) do without");
     }
     z->timer = (takt_shrink_timer){.compare = z->o.compare,
                                    .user = z->o.compare_user,
