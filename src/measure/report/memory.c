@@ -104,7 +104,8 @@ static void memory_text(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_text_add(&r->text, "memory in bytes\n");
     takt_table_print(&t, &r->text);
     takt_table_deinit(&t);
-    takt_text_add(&r->text, "  arena: lower bound %s, ", takt_figure(info.lower_bound, figure));
+    takt_text_add(&r->text, "  arena: lower bound of this order %s, ",
+                  takt_figure(info.lower_bound, figure));
     takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s\n", gap,
                   takt_figure(info.scratch, figure));
     if (minimum > 0 || info.arena == 0)
