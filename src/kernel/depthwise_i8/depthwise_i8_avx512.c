@@ -55,4 +55,9 @@ INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const spot x[2], size_t c, s
 
 #include "kernel/depthwise_i8/x86_column.inc"
 
+void takt_depthwise_i8_pairs(const takt_depthwise_i8 *d)
+{
+    run(d);
+}
+
 TAKT_KERNELS(depthwise_i8, TAKT_KERNEL(depthwise_i8, "avx512", 20, run, NULL));
