@@ -4,13 +4,14 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import struct
 import subprocess
 import time
 
-from _cli import CLEAN, ROOT, TOOL, expect, fails, finish, parsed, path, succeeds, write
+from _cli import CLEAN, ROOT, TOOL, expect, fails, finish, parsed, path, succeeds, takt, write
 
 NET = write("net.takt", """model net(x: f32[batch, 6]) seed=2 {
   h = dense(x, 16, act=relu) |> dropout(0.1)
@@ -52,7 +53,7 @@ def learns():
     last = [row for row in out.splitlines() if row.startswith("epoch 12")][0]
     expect(float(last.rsplit("accuracy ", 1)[1].split(";")[0]) > 0.85, last)
     expect("softmax was taken off" in out, "the end of the model is not spoken of")
-    expect("parameters" in out.splitlines()[0] and "MB peak" in out.splitlines()[0], out[:200])
+    expect(re.search(r"parameters, .* [1-9][\d.]* [kM]B peak", out.splitlines()[0]), out[:200])
     succeeds("run", path("net.taktp"), "-D", "batch=4", "--random")
     facts = parsed("data", TABLE, "--json")
     expect(facts["samples"] == 900 and facts["classes"] == 3, facts)
@@ -207,7 +208,8 @@ def workers():
     fails(2, "train", NET, *COMMON, "--augment", "flop=1", says=["did you mean flip"])
     labels = write("late.csv", "\n".join("1,2,3,4,5,6," + str(int(i == 150) * 9) for i in
                                          range(200)) + "\n")
-    fails(1, "train", NET, "--data", labels, "--workers", "4", says=["9"])
+    fails(1, "train", NET, "--data", labels, "--loss", "focal", "--workers", "4",
+          says=["index 9"])
 
 
 def logs():
@@ -230,13 +232,25 @@ def mistakes():
     fails(2, "train", NET, *COMMON, "--freeze", "(", says=["--freeze"])
     fails(1, "train", NET, *COMMON, "--freeze", ".", says=["no parameter"])
     fails(1, "train", NET, "--data", write("ragged.csv", "1,2,0\n1,2\n"),
-          says=["row 1", "2 columns"])
-    fails(1, "train", NET, "--data", write("words.csv", "a,b,c\n1,x,0\n"), says=["column 2", "x"])
-    fails(1, "train", NET, "--data", write("few.csv", "1,2,0\n2,3,1\n"), says=["2 elements", "6"])
+          says=["line 2", "2 columns"])
+    fails(1, "train", NET, "--data", write("words.csv", "a,b,c\n\n1,x,0\n"),
+          says=["line 3, column 2", "x"])
+    fails(1, "train", NET, "--data", write("names.csv", "a,b,c\n"), says=["no rows"])
+    fails(1, "train", NET, "--data", write("named.csv", "a,b,c\n1,2,0\n"), "--label", "z",
+          says=["no column called z", "its columns are a, b, c"])
+    fails(2, "train", NET, "--data", write("few.csv", "1,2,0\n2,3,1\n"),
+          says=["sample of the data is [2]", "takes [6]", "`takt data "])
+    fails(1, "train", NET, *COMMON, "--loss", "mse", says=["labels is f32", "cross_entropy takes"])
+    fails(2, "train", NET, *COMMON, "--resume", says=["--resume needs", "--checkpoint DIR"])
     fails(1, "train", NET, *COMMON, "--lr", "1e6", "--optimizer", "sgd", "--epochs", "9",
           says=["the loss of step"])
     labels = write("labels.csv", "\n".join("1,2,3,4,5,6," + str(i) for i in range(4)) + "\n")
-    fails(1, "train", NET, "--data", labels, says=["3"])
+    fails(2, "train", NET, "--data", labels, says=["labels go up to 3", "for 3 classes"])
+    succeeds("train", NET, "--data", labels, "--loss", "cross_entropy:ignore=3")
+    for flag in ("-o", "--curve", "--log"):
+        told = fails(1, "train", NET, *COMMON, flag, path("nowhere/net.taktp"),
+                     says=["there is no folder"])
+        expect("epoch" not in told, f"{flag} is found out after the training: {told}")
 
 
 def skips():
@@ -293,6 +307,25 @@ def unwritten():
         expect(saved is None or f"the state after step {saved};" in said, said)
 
 
+def not_lost():
+    """Weights are written though the curve could not be; and an earlier training is kept aside."""
+    model, curve = path("not_lost.taktp"), path("in the way.svg")
+    shutil.rmtree(curve, ignore_errors=True)
+    os.makedirs(curve)
+    if os.path.exists(model):
+        os.remove(model)
+    fails(1, "train", NET, *COMMON, "-q", "--curve", curve, "-o", model, says=["cannot be written"])
+    expect(os.path.exists(model), "a curve that could not be drawn costs the training")
+    folder = path("twice")
+    shutil.rmtree(folder, ignore_errors=True)
+    args = ["train", NET, *COMMON, "--checkpoint", folder]
+    expect("no checkpoint" in takt(*args, "--epochs", "3", "--resume").stderr, "a first resume")
+    expect("checkpoint.old" in takt(*args, "--epochs", "1").stderr, "an earlier training is lost")
+    expect(sorted(os.listdir(folder)) == ["checkpoint.0", "checkpoint.old", "curve.svg", "lock",
+                                          "log.jsonl"], os.listdir(folder))
+    expect("going on after step 29\n" in takt(*args, "--epochs", "2", "--resume").stderr,
+           "two trainings are mixed")
+
 
 learns()
 same_bits()
@@ -305,5 +338,6 @@ workers()
 logs()
 skips()
 unwritten()
+not_lost()
 mistakes()
 finish()

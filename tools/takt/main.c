@@ -178,6 +178,8 @@ static int run(takt_tool *t, int argc, char **argv)
     if (code == TAKT_EXIT_OK && !tool_check_written(t))
         code = TAKT_EXIT_USAGE;
     if (code == TAKT_EXIT_OK)
+        code = tool_check_folders(t);
+    if (code == TAKT_EXIT_OK)
         code = confine(t);
     return code != TAKT_EXIT_OK ? code : t->verb->run(t);
 }

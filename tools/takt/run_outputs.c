@@ -102,23 +102,6 @@ static bool is_taken(const char *path)
            strcmp(dot, ".tsv") == 0 || is_folder(path);
 }
 
-/* A missing folder is reported before the run, which may be long. */
-static int check_folder(const takt_tool *t, const char *path)
-{
-    char folder[1024];
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    if (length == 0 || length >= sizeof folder)
-        return TAKT_EXIT_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
-    if (is_folder(folder))
-        return TAKT_EXIT_OK;
-    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    snprintf(e.message, sizeof e.message, "cannot write %.400s: there is no folder %.400s", path,
-             folder);
-    return tool_report_error(t, &e);
-}
-
 int tool_check_outputs(const takt_tool *t)
 {
     const char *path;
@@ -127,7 +110,7 @@ int tool_check_outputs(const takt_tool *t)
          i++)
         code =
             is_taken(path)
-                ? check_folder(t, path)
+                ? TAKT_EXIT_OK
                 : tool_usage_error(
                       t, 1003,
                       "write -o F.npy, F.npz, a folder that is there, F.tsv for a relation, or - "

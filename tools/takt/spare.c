@@ -1,8 +1,10 @@
-/* spare.c - prevents results from overwriting a command's inputs or each other. */
+/* spare.c - checks the files that a command writes: none is an input or another result, and each
+ * has a folder. */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -141,4 +143,49 @@ static bool was_not_read(const takt_tool *t, tool_flag_id flag, size_t index, co
 bool tool_spares_reads(const takt_tool *t)
 {
     return visit_written(t, was_not_read);
+}
+
+/* ---- folders ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/* The length of the part of the path that must be there before the file is written. */
+static size_t folder_length(tool_flag_id flag, const char *path)
+{
+    size_t end = strlen(path);
+    while (flag == TAKT_F_CONVERTED && end > 1 && path[end - 1] == '/') /* makes this folder */
+        end--;
+    while (end > 0 && path[end - 1] != '/')
+        end--;
+    return end;
+}
+
+static bool has_folder(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
+{
+    enum { LONGEST = 1024 };
+    char folder[LONGEST] = ".";
+    const size_t length = folder_length(flag, path);
+    (void)index;
+    if (access(path, F_OK) == 0 || length >= LONGEST ||
+        (length == 0 && strchr(path, '.') == NULL)) /* may be a format: -o json */
+        return true;
+    if (length > 0)
+        snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    const bool is_there = is_folder(folder);
+    if (strchr(folder, '{') != NULL || (is_there && access(folder, W_OK) == 0))
+        return true; /* {} is replaced later */
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    snprintf(e.message, sizeof e.message, "cannot write %.400s: %s %.400s", path,
+             is_there ? "this user may not create files in" : "there is no folder", folder);
+    (void)tool_report_error(t, &e);
+    return false;
+}
+
+int tool_check_folders(const takt_tool *t)
+{
+    return visit_written(t, has_folder) ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;
 }

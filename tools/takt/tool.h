@@ -243,6 +243,9 @@ const char *tool_spared(const takt_tool *t);
 /* Whether the output files of the command line are distinct and none of them is an input. False:
  * usage error, printed. */
 bool tool_check_written(const takt_tool *t);
+/* Whether the folders of these files exist and can be written to, reported before the work, which
+ * may take hours. Returns the exit code. */
+int tool_check_folders(const takt_tool *t);
 /* The same for one file against all files read so far, for files that are named by others. */
 bool tool_spares(const takt_tool *t, const char *path);
 bool tool_spares_reads(const takt_tool *t);

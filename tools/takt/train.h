@@ -143,6 +143,8 @@ int tool_qat_save(tool_training *g);
 
 /* The loop over epochs; the exit code. */
 int tool_train_loop(tool_training *g);
+/* Whether all of its steps were made. */
+bool tool_is_trained(const tool_training *g);
 /* Mean loss and accuracy over samples [first, first + count). */
 takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,
                           double *accuracy);
@@ -158,6 +160,9 @@ int tool_log_close(tool_training *g, int code);
 
 /* Locks the checkpoint folder for this training; false: another training holds it; printed. */
 bool tool_checkpoint_lock(tool_training *g, int *code);
+/* A training that starts at the beginning moves the newest checkpoint of an earlier one aside, and
+ * removes the other: resuming must not mix the two. If false, an error was printed. */
+bool tool_checkpoint_retire(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);
 /* The note of a training's checkpoint: digests of data and model, and flags. */

@@ -33,7 +33,10 @@ takt_data *tool_open_data(takt_tool *t, int *code)
         strcmp(t->verb->name, "data") == 0)
         path = t->args[0];
     if (path == NULL) {
-        *code = tool_usage_error(t, 1003, "write --data FOLDER", "there is no data to work on");
+        *code = tool_usage_error(t, 1003,
+                                 "write --data with a file, a folder, or a name that `takt data "
+                                 "--list` prints",
+                                 "there is no data to work on");
         return NULL;
     }
     *code = TAKT_EXIT_USAGE;
@@ -120,6 +123,36 @@ static int missing(takt_tool *t, const takt_desc *input, const takt_data *d)
     return tool_usage_error(t, 7005, hint, "the data has no field for the input %s", input->name);
 }
 
+/* "[28, 28]": the sizes of one sample. */
+static const char *sample_shape(int rank, const int64_t *dims, char *to, size_t size)
+{
+    snprintf(to, size, "[");
+    for (int i = 1; i < rank; i++)
+        snprintf(to + strlen(to), size - strlen(to), "%s%lld", i > 1 ? ", " : "",
+                 (long long)dims[i]);
+    snprintf(to + strlen(to), size - strlen(to), "]");
+    return to;
+}
+
+/* Whether the buffer added last takes samples of the field. */
+static bool takes_samples(takt_tool *t, const tool_batch *b, const takt_desc *field)
+{
+    const takt_named_view *v = &b->view[b->count - 1];
+    const char *data = tool_text_of(t, TAKT_F_DATA_SET);
+    size_t wanted = 1;
+    char hint[TOOL_DATA_PATH + 80], has[96], takes[96];
+    for (int i = 1; i < v->view.rank; i++)
+        wanted *= (size_t)v->view.dims[i];
+    if (wanted == elements(field))
+        return true;
+    snprintf(hint, sizeof hint, "`takt data %.1000s` shows what the data has",
+             data != NULL ? data : "FILE");
+    tool_usage_error(t, 7005, hint, "%s: a sample of the data is %s, the model takes %s", v->name,
+                     sample_shape(field->rank, field->dims, has, sizeof has),
+                     sample_shape(v->view.rank, v->view.dims, takes, sizeof takes));
+    return false;
+}
+
 uint64_t tool_fixed_batch(const takt_model *m)
 {
     for (size_t i = 0; i < takt_model_input_count(m); i++) {
@@ -152,6 +185,10 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
         }
         has_labels = has_labels || is_label(input->name);
         ok = add(b, t->ctx, input->name, input, field, room);
+        if (ok && !takes_samples(t, b, field)) {
+            *code = TAKT_EXIT_USAGE;
+            return false;
+        }
     }
     if (ok && labels != NULL && !has_labels) {
         takt_desc like = *labels;

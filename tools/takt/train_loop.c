@@ -225,6 +225,11 @@ static int tell_failed(tool_training *g, takt_status status)
     return code;
 }
 
+bool tool_is_trained(const tool_training *g)
+{
+    return g->epoch >= g->epochs || takt_trainer_steps(g->trainer) >= g->steps;
+}
+
 int tool_train_loop(tool_training *g)
 {
     tool_signals signals;
@@ -262,6 +267,8 @@ int tool_train_loop(tool_training *g)
         return TAKT_EXIT_OK;
     fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",
             (unsigned long long)takt_trainer_steps(g->trainer),
-            tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL ? "; --resume goes on from here" : "");
+            tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL
+                ? "; --resume goes on from here"
+                : ", and nothing was kept: --checkpoint DIR keeps the state");
     return TAKT_EXIT_INTERRUPTED;
 }

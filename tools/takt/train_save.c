@@ -18,6 +18,12 @@ static void path_of(const tool_training *g, int generation, char *to, size_t siz
     snprintf(to, size, "%s/checkpoint.%d", tool_text_of(g->t, TAKT_F_CHECKPOINT), generation);
 }
 
+static bool is_later(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
 bool tool_checkpoint_lock(tool_training *g, int *code)
 {
     const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
@@ -40,6 +46,36 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
     *code = tool_usage_error(g->t, 7007, "wait for it, or use another folder",
                              "another training uses %s", folder);
     return false;
+}
+
+bool tool_checkpoint_retire(tool_training *g, int *code)
+{
+    enum { LONGEST = 2048 };
+    char path[2][LONGEST], kept[LONGEST];
+    struct stat facts[2];
+    bool is_there[2];
+    const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
+    if (folder == NULL)
+        return true;
+    for (int i = 0; i < 2; i++) {
+        path_of(g, i, path[i], sizeof path[i]);
+        is_there[i] = stat(path[i], &facts[i]) == 0 && S_ISREG(facts[i].st_mode);
+    }
+    if (!is_there[0] && !is_there[1])
+        return true;
+    const int newest = is_there[1] && (!is_there[0] || is_later(&facts[1], &facts[0]));
+    snprintf(kept, sizeof kept, "%s/checkpoint.old", folder);
+    if (rename(path[newest], kept) != 0 ||
+        (is_there[1 - newest] && remove(path[1 - newest]) != 0)) {
+        *code = tool_cannot_write(g->t, kept);
+        return false;
+    }
+    if (!tool_on(g->t, TAKT_F_QUIET))
+        fprintf(stderr,
+                "takt: %s has the checkpoint of an earlier training, which --resume would have "
+                "continued: it is now %s\n",
+                folder, kept);
+    return true;
 }
 
 bool tool_checkpoint_init(tool_training *g)

@@ -188,6 +188,17 @@ static takt_status check_rows(const takt_trainer *t, const takt_desc *desc,
     return takt_fail_hint(t->ctx, "every array of a batch has one row for each sample");
 }
 
+/* The session's message names the types; labels depend on a choice that the user can change. */
+static takt_status cannot_bind(takt_trainer *t, const takt_train_run *run, const takt_desc *desc,
+                               const takt_tensor_view *v)
+{
+    t->ctx->error = run->session->error;
+    if (strcmp(desc->name, TAKT_STEP_LABELS) == 0 && v->dtype != desc->dtype)
+        return takt_fail_hint(t->ctx, "the loss decides: cross_entropy takes class numbers (i64), "
+                                      "mse and mae numbers of the output's type and shape");
+    return t->ctx->error.status;
+}
+
 static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_named_view *batch,
                             size_t count, takt_rows rows)
 {
@@ -204,10 +215,8 @@ static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_nam
         }
         TAKT_TRY(check_rows(t, desc, &v->view, samples));
         const takt_tensor_view part = cut(t, desc, &v->view, rows);
-        if (takt_session_bind(run->session, desc->name, &part) != TAKT_OK) {
-            t->ctx->error = run->session->error;
-            return t->ctx->error.status;
-        }
+        if (takt_session_bind(run->session, desc->name, &part) != TAKT_OK)
+            return cannot_bind(t, run, desc, &part);
     }
     return TAKT_OK;
 }

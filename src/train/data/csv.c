@@ -4,6 +4,7 @@
  * holds names. A label column that is not numeric holds classes, numbered in order of first
  * appearance. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -74,6 +75,31 @@ static bool is_number(takt_span s)
     return takt_number_read(s.at, s.length, &value);
 }
 
+/* The line of the file that the cells are from, as an editor counts them. */
+static size_t line_of(const table *t)
+{
+    size_t number = 1;
+    for (const char *at = (const char *)t->file->bytes; at < t->cell[0].at; at++)
+        number += *at == '\n';
+    return number;
+}
+
+static takt_status no_column(const table *t, const char *wanted)
+{
+    char names[256] = "";
+    takt_data_fail(t->set, t->file, "there is no column called %s", wanted);
+    if (!t->has_names)
+        return takt_fail_hint(t->set->ctx, "its %zu columns have no names: 0 is the first",
+                              t->columns);
+    for (size_t i = 0, used = 0; i < t->columns && used < sizeof names - 1; i++) {
+        const takt_span name = t->cell[i];
+        snprintf(names + used, sizeof names - used, "%s%.*s", i > 0 ? ", " : "",
+                 (int)(name.length < 64 ? name.length : 64), name.at);
+        used = strlen(names);
+    }
+    return takt_fail_hint(t->set->ctx, "its columns are %s", names);
+}
+
 static takt_status find_label(table *t)
 {
     const char *wanted = t->file->label;
@@ -91,7 +117,7 @@ static takt_status find_label(table *t)
         t->label = (size_t)number;
         return TAKT_OK;
     }
-    return takt_data_fail(t->set, t->file, "there is no column called %s", wanted);
+    return no_column(t, wanted);
 }
 
 static takt_status open_table(table *t)
@@ -126,7 +152,8 @@ static takt_status class_of(table *t, takt_span name, int64_t *out)
             return TAKT_OK;
         }
     if (t->class_count == CLASSES)
-        return takt_data_fail(t->set, t->file, "row %zu: more than %d classes", t->row, CLASSES);
+        return takt_data_fail(t->set, t->file, "line %zu: more than %d classes", line_of(t),
+                              CLASSES);
     *out = (int64_t)t->class_count;
     t->class_name[t->class_count++] = name;
     return TAKT_OK;
@@ -136,8 +163,8 @@ static takt_status read_row(table *t, takt_span line, float *x, double *label, b
 {
     const size_t count = split(t, line, t->cell, t->columns);
     if (count != t->columns)
-        return takt_data_fail(t->set, t->file, "row %zu has %zu columns, the first has %zu", t->row,
-                              count, t->columns);
+        return takt_data_fail(t->set, t->file, "line %zu has %zu columns, the first has %zu",
+                              line_of(t), count, t->columns);
     for (size_t i = 0, k = 0; i < t->columns; i++) {
         double value = 0;
         int64_t class_number = 0;
@@ -148,8 +175,8 @@ static takt_status read_row(table *t, takt_span line, float *x, double *label, b
         }
         if (!takt_number_read(t->cell[i].at, t->cell[i].length, &value))
             return takt_data_fail(
-                t->set, t->file, "row %zu, column %zu: \"%.*s\" is not a number", t->row, i + 1,
-                (int)(t->cell[i].length < 32 ? t->cell[i].length : 32), t->cell[i].at);
+                t->set, t->file, "line %zu, column %zu: \"%.*s\" is not a number", line_of(t),
+                i + 1, (int)(t->cell[i].length < 32 ? t->cell[i].length : 32), t->cell[i].at);
         if (i == t->label)
             *label = value;
         else
@@ -195,6 +222,8 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
     takt_tensor *x, *labels;
     TAKT_TRY(open_table(&t));
     const int64_t rows = (int64_t)count_rows(&t, &has_words);
+    if (rows == 0)
+        return takt_data_fail(set, f, "the table has names of columns and no rows");
     const takt_type values = {.dtype = TAKT_F32, .rank = 2, .dim = {rows, (int64_t)t.columns - 1}};
     takt_type classes = {.dtype = TAKT_F32, .rank = 1, .dim = {rows}};
     TAKT_TRY(takt_data_add(set, f, "x", &values, &x));

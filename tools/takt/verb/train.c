@@ -39,6 +39,23 @@ static bool count_samples(tool_training *g)
     return true;
 }
 
+/* Class numbers that the model has no output for would end the first step that meets one. */
+static bool has_outputs(const tool_training *g)
+{
+    const char *loss = tool_text_of(g->t, TAKT_F_LOSS);
+    const int64_t classes = takt_data_classes(g->data);
+    const takt_desc *out =
+        takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
+    const bool is_added = g->batch.count > takt_model_input_count(g->model); /* labels */
+    if (out == NULL || out->rank != 2 || out->dims[1] <= 0 || classes <= out->dims[1] ||
+        !is_added || (loss != NULL && strcmp(loss, "cross_entropy") != 0))
+        return true;
+    tool_usage_error(g->t, 7005, "labels are class numbers from 0; --label names their column",
+                     "labels go up to %lld, the model has outputs for %lld classes",
+                     (long long)classes - 1, (long long)out->dims[1]);
+    return false;
+}
+
 /* Estimated time of the steps, by the machine model. */
 static const char *expected(const tool_training *g, char *to, size_t size)
 {
@@ -72,10 +89,11 @@ static int introduce(tool_training *g)
     if (tool_text_of(g->t, TAKT_F_AMP) != NULL)
         fprintf(to, " in mixed precision (%s)", tool_text_of(g->t, TAKT_F_AMP));
     char time[48];
-    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f MB peak in %zu steps of the plan, %s\n",
+    const bool is_small = info.peak < 1000000;
+    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f %s peak in %zu steps of the plan, %s\n",
             (unsigned long long)g->samples, (unsigned long long)g->steps,
-            (unsigned long long)g->batch_size, (double)info.peak / 1e6, info.steps,
-            expected(g, time, sizeof time));
+            (unsigned long long)g->batch_size, (double)info.peak / (is_small ? 1e3 : 1e6),
+            is_small ? "kB" : "MB", info.steps, expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
     fflush(to);
@@ -97,6 +115,29 @@ static int finish(tool_training *g)
 
 /* ---- the verb ---- */
 
+static void tell_start(const tool_training *g, bool found)
+{
+    if (tool_on(g->t, TAKT_F_QUIET))
+        return;
+    if (found)
+        fprintf(stderr, "takt: going on after step %llu\n",
+                (unsigned long long)takt_trainer_steps(g->trainer));
+    else
+        fprintf(stderr, "takt: %s has no checkpoint: training starts at the beginning\n",
+                tool_text_of(g->t, TAKT_F_CHECKPOINT));
+}
+
+/* Weights of a complete training are written even if its curve, log or last checkpoint could not
+ * be. */
+static int train_and_save(tool_training *g)
+{
+    const int trained = tool_train_loop(g);
+    const int closed = tool_log_close(g, trained);
+    const bool is_complete = trained == TAKT_EXIT_OK || tool_is_trained(g);
+    const int saved = is_complete ? finish(g) : trained;
+    return saved != TAKT_EXIT_OK ? saved : closed;
+}
+
 static int train(tool_training *g)
 {
     int code = introduce(g);
@@ -111,16 +152,14 @@ static int train(tool_training *g)
             return TAKT_EXIT_USAGE; /* reported */
         if (status != TAKT_OK)
             return tool_finish(g->t, status);
-        if (found && !tool_on(g->t, TAKT_F_QUIET))
-            fprintf(stderr, "takt: going on after step %llu\n",
-                    (unsigned long long)takt_trainer_steps(g->trainer));
+        tell_start(g, found);
+    } else if (code == TAKT_EXIT_OK && !tool_checkpoint_retire(g, &code)) {
+        return code;
     }
-    if (code == TAKT_EXIT_OK &&
-        tool_log_open(g, found ? takt_trainer_steps(g->trainer) : 0, &code)) {
-        code = tool_train_loop(g);
-        code = tool_log_close(g, code);
-    }
-    return code == TAKT_EXIT_OK ? finish(g) : code;
+    if (code != TAKT_EXIT_OK ||
+        !tool_log_open(g, found ? takt_trainer_steps(g->trainer) : 0, &code))
+        return code;
+    return train_and_save(g);
 }
 
 static int with_trainer(tool_training *g)
@@ -153,8 +192,11 @@ static int with_data(tool_training *g)
 {
     int code = TAKT_EXIT_USAGE;
     if (!count_samples(g) || !tool_checkpoint_init(g) ||
-        !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t) ||
-        !tool_mixup_begin(g, &code))
+        !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
+        return code;
+    if (!has_outputs(g))
+        return TAKT_EXIT_USAGE;
+    if (!tool_mixup_begin(g, &code))
         return code;
     return with_trainer(g);
 }
@@ -164,6 +206,11 @@ static bool is_possible(const takt_tool *t)
 {
     const char *to = tool_text_of(t, TAKT_F_MODEL_FILE);
     const bool is_aware = tool_text_of(t, TAKT_F_QAT) != NULL;
+    if (tool_on(t, TAKT_F_RESUME) && tool_text_of(t, TAKT_F_CHECKPOINT) == NULL) {
+        tool_usage_error(t, 1003, "write --checkpoint DIR",
+                         "--resume needs the folder of the checkpoints");
+        return false;
+    }
     if (!is_aware && tool_text_of(t, TAKT_F_KEEP) != NULL) {
         tool_usage_error(t, 1003, "write --qat int8, or --freeze for weights that stay",
                          "--keep says which layers --qat leaves as they are");
