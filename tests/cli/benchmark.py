@@ -188,7 +188,7 @@ def profiles():
     takt("profile model.takt -o page.png", 2, "as a page")
     told = takt("profile --help")
     expect("F.html" in told and "format of its ending" not in told, f"what -o takes: {told}")
-    takt("profile model.takt -o nowhere/page.html", 1, "cannot be written")
+    takt("profile model.takt -o nowhere/page.html", 1, "there is no folder nowhere")
     start = time.monotonic()
     takt("profile model.takt --duration 0.7 --brief")
     expect(time.monotonic() - start > 0.6, "who asks for a duration gets it")
@@ -207,7 +207,7 @@ def mistakes():
     takt("benchmark run model.takt --batch-size x", 2, "not a list")
     takt("benchmark run model.takt --metrics speed", 2, "no metric")
     takt("benchmark run model.takt --type dancing", 2, "no benchmark of type")
-    takt("benchmark run model.takt --iterations 5 -o /nowhere/r.json", 1, "cannot be written")
+    takt("benchmark run model.takt --iterations 5 -o /nowhere/r.json", 1, "there is no folder")
     takt("benchmark run model.takt -o result.xyz", 2, "not a format")
     (TMP / "foreign.json").write_text('{"hello": [1, 2]}')
     (TMP / "cut.json").write_text('{"benchmark_info": {')
@@ -220,7 +220,7 @@ def mistakes():
     takt("benchmark trends results_v1.json", 4, "1 result makes no trend")
     takt("benchmark run model.takt --iterations 2 -o two.json -q")
     takt("benchmark compare two.json two.json", 5, "2 and 2 times are too few")
-    takt("benchmark run model.takt --iterations 2 -o no/where.json", 1, "cannot be written")
+    takt("benchmark run model.takt --iterations 2 -o no/where.json", 1, "there is no folder no")
     takt("benchmark run missing.takt", 1, "missing.takt")
     other = json.loads((TMP / "results_v1.json").read_text())
     other["benchmark_info"]["system_info"]["fingerprint"] = "0" * 16
@@ -322,7 +322,7 @@ def several():
     expect(len(json.loads((TMP / "three.json").read_text())["comparisons"]) == 2, "a file of two")
     takt("benchmark compare model.takt model_v2.takt model.takt --blocks 8 -t 1 -o m3.html", (0, 5))
     expect("2 compared with model.takt" in (TMP / "m3.html").read_text(), "models too")
-    takt(f"benchmark compare --results {names} -o no/where.html", 1, "cannot be written")
+    takt(f"benchmark compare --results {names} -o no/where.html", 1, "there is no folder no")
 
 
 def prepared():
