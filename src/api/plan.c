@@ -12,6 +12,7 @@
 #include "api/plan_options.h"
 #include "api/require.h"
 #include "api/session/session.h"
+#include "api/size_hint.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "ir/held.h"
@@ -287,6 +288,7 @@ static takt_status create(takt_model *m, const takt_plan_options *options, bool 
     if (status != TAKT_OK) {
         takt_plan_release_internal(*plan);
         *plan = NULL;
+        takt_size_hint(m, o.sizes);
         return status;
     }
     takt_basis_join(*plan);

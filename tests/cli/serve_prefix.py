@@ -117,7 +117,7 @@ def on_disk():
         fails(2, "serve", other, "--prompt-cache", kept, "--port", "0",
               says=["no model whose prompts"])
     fails(1, "serve", TINY, "--prompt-cache", os.path.join(TMP, "missing", "kept"), "--port", "0",
-          says=["cannot write", "kept.0"])
+          says=["cannot write", "there is no folder"])
 
 
 prefixes()

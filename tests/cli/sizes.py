@@ -3,7 +3,7 @@ import os
 import random
 import shutil
 
-from _cli import TMP, expect, fails, finish, npy, parsed, path, succeeds, write
+from _cli import TMP, expect, fails, finish, npy, parsed, path, succeeds, takt, write
 
 ENCODER = "examples/encoder.takt"
 RANGE = ("-D", "batch=1..2", "-D", "seq=1..64")
@@ -192,6 +192,15 @@ expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3"), "p=3")
 expect("z: f32[3, 2]" in succeeds("run", PAIR, "-D", "p=3", "-D", "b=3"), "p=3, b=3")
 for words in (("-D", "b=2", "-D", "p=1"), ("-D", "p=1", "-D", "b=2")):
     fails(2, "run", PAIR, *words, says=["p=1: in this model p is b, which is 2"])
+
+# sizes that are not given are 1: where a window does not fit that, sizes that work are suggested
+WINDOW = write("window.takt", b"model m(x: f32[b, n]) {\n"
+               b"  return y = pad(x, before=[0, 3], after=[0, 3], mode=reflect)\n}\n")
+for words in ((), ("-D", "b=3")):
+    fails(1, "run", WINDOW, "--random", *words,
+          says=["sizes that are not given are 1; n=4 works\n"])
+told = takt("run", WINDOW, "--random", "-D", "n=2").stderr
+expect("hint" not in told, f"no open size is at fault: {told}")
 
 # mistakes
 fails(2, "run", ENCODER, *RANGE, "-i", f"x={tensor(65)}", says=["seq is 65", "1..64"])
