@@ -7,6 +7,8 @@
 
 #define BLOCK 16
 #define HALF 8
+#define FEW_BYTES
+#define REQUANT_ROW takt_requant_row_avx2
 static void column(const takt_depthwise_i8 *d, size_t c);
 static bool takes_halves(const takt_depthwise_i8 *d);
 static void half(const takt_depthwise_i8 *d, size_t c);

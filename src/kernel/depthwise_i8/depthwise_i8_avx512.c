@@ -4,9 +4,12 @@
 #include <immintrin.h>
 
 #include "kernel/gemm_i8/finish_x86.inc"
+#include "kernel/gemm_i8/requant.h"
 
 #define BLOCK 16
 #define HALF 8
+#define FEW_BYTES
+#define REQUANT_ONLY_FLOATS
 static void column(const takt_depthwise_i8 *d, size_t c);
 static bool takes_halves(const takt_depthwise_i8 *d);
 static void half(const takt_depthwise_i8 *d, size_t c);
@@ -54,6 +57,12 @@ INLINE sums_16 add_taps(const takt_depthwise_i8 *d, const spot x[2], size_t c, s
 }
 
 #include "kernel/depthwise_i8/x86_column.inc"
+
+void takt_requant_row_avx512(const takt_gemm_i8 *g, const uint32_t *x, size_t row, size_t col,
+                             size_t n)
+{
+    requant_scaled(g, x, row, col, n);
+}
 
 void takt_depthwise_i8_pairs(const takt_depthwise_i8 *d)
 {

@@ -7,7 +7,9 @@
 
 #include <immintrin.h>
 
+#define REQUANT_ONLY_FLOATS
 #include "kernel/gemm_i8/finish_x86.inc"
+#include "kernel/gemm_i8/requant.h"
 #include "kernel/gemm_i8/requant.inc"
 
 enum { GROUP = 4, PANELS = 1, MR = 3, A_BYTES = 128 << 10, A_SIZE = 2 };
@@ -114,6 +116,12 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         const tile_job t = {.a = g->scratch, .b = b + i * b_step, .k = steps, .c = sums + 16 * i};
         tile_fixed(&t, 1);
     }
+}
+
+void takt_requant_row_avx2(const takt_gemm_i8 *g, const uint32_t *x, size_t row, size_t col,
+                           size_t n)
+{
+    requant_scaled(g, x, row, col, n);
 }
 
 static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};

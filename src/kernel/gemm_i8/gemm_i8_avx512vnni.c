@@ -7,6 +7,7 @@
 
 #include <immintrin.h>
 
+#define REQUANT_ROW takt_requant_row_avx512
 #include "kernel/gemm_i8/finish_x86.inc"
 #include "kernel/gemm_i8/requant.inc"
 
