@@ -11,6 +11,9 @@ endif()
 # -g1: functions and lines, for profilers and backtraces. Where variables are, which preset dev is
 # for, would be a third of the time that kernels take to compile. The code is the same.
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g1")
+if(SKBUILD) # a wheel is stripped
+  set(CMAKE_C_FLAGS_RELEASE "-O3")
+endif()
 set(CMAKE_C_FLAGS_DEBUG "-Og -g")
 set(CMAKE_C_FLAGS_MINSIZEREL "-Os")
 
