@@ -82,6 +82,11 @@ if(SKBUILD)
       -o ${stripped}/${library}.${soversion} ${from}/${library} VERBATIM)
     install(FILES ${stripped}/${library}.${soversion} DESTINATION takt COMPONENT python)
   endforeach()
+  list(TRANSFORM libraries PREPEND ${stripped}/ OUTPUT_VARIABLE slim)
+  list(TRANSFORM slim APPEND .${soversion})
+  add_custom_command(TARGET takt_stripped POST_BUILD
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/bind/python/unapply.py
+      ${stripped}/takt ${slim} VERBATIM)
   add_dependencies(takt_package takt_stripped)
   install(TARGETS takt_python DESTINATION takt COMPONENT python)
   install(FILES ${generated} DESTINATION takt COMPONENT python)
