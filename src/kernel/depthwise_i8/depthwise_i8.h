@@ -22,7 +22,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/inner.h"
 #include "kernel/gemm_i8/gemm_i8.h"
 #include "kernel/kernel.h"
 
@@ -50,6 +49,6 @@ typedef void takt_depthwise_i8_fn(const takt_depthwise_i8 *d);
 TAKT_KERNEL_FAMILY(depthwise_i8, takt_depthwise_i8_fn)
 
 /* AVX-512 without dot products, for what its variant with them leaves out. */
-TAKT_INNER void takt_depthwise_i8_pairs(const takt_depthwise_i8 *d);
+void takt_depthwise_i8_pairs(const takt_depthwise_i8 *d);
 
 #endif
