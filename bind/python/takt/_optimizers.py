@@ -1,6 +1,8 @@
 """_optimizers.py - how weights follow gradients."""
 from __future__ import annotations
 
+from .errors import ArgumentError
+
 
 class Optimizer:
     """How weights follow gradients: a name, a rate, and numbers. ``takt train --list`` has all."""
@@ -8,6 +10,8 @@ class Optimizer:
     _name = ""
 
     def __init__(self, learning_rate: float = 0.0, **numbers: float):
+        if "lr" in numbers:  # PyTorch's name
+            raise ArgumentError(f"{type(self).__name__} has no lr: it is called learning_rate")
         self.learning_rate = float(learning_rate)
         self.numbers = numbers
 

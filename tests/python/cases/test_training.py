@@ -136,6 +136,8 @@ class Training(unittest.TestCase):
             trainer.fit([])
         with self.assertRaises(takt.ArgumentError):
             takt.Trainer(Net()).save("/tmp/none")
+        with self.assertRaisesRegex(takt.ArgumentError, "learning_rate"):
+            takt.Adam(lr=0.1)
 
     def test_arrays_are_read_to_their_end_only(self):
         x, labels = points(8)
