@@ -1,5 +1,5 @@
 # vectors.cmake - <immintrin.h> read once for an ISA, not again by each of its fifty variants: gcc
-# takes 0.4 s for it, which was a seventh of the time that the library compiles.
+# takes 0.4 s for it, which was a fourteenth of the time that the library compiles.
 #
 # A precompiled header needs the very flags of the files that use it; with others gcc reads the
 # header itself. ccache would have to give up on such files, so builds with it have none.
