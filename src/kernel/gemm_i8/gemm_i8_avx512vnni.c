@@ -131,6 +131,21 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         dot_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE};
+#include "kernel/gemm_i8/direct_avx512.inc"
 
-TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run, &info));
+static size_t bytes(const takt_gemm_i8 *g)
+{
+    return g->m > 0 && g->n > 0 && direct_fits(g) ? direct_bytes(g) : scratch_bytes(g);
+}
+
+static void run_vnni(const takt_gemm_i8 *g)
+{
+    if (g->m > 0 && g->n > 0 && direct_fits(g))
+        direct_run(g);
+    else
+        run(g);
+}
+
+static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP};
+
+TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run_vnni, &info));
