@@ -216,15 +216,18 @@ static void image(takt_check *c, const takt_kernel *reference, shape s, size_t c
 static void images(takt_check *c, const takt_kernel *reference)
 {
     static const size_t ms[] = {1, 7, 8, 20, 33, 100}, ns[] = {1, 16, 33, 70};
-    const size_t least = ((const takt_gemm_i8_info *)c->kernel->info)->image;
+    const takt_gemm_i8_info *info = c->kernel->info;
     unsigned bits = 0;
-    for (size_t i = 0; least > 0 && i < 24; i++)
+    for (size_t i = 0; info->image > 0 && i < 24; i++)
         for (size_t taps = 1; taps <= 5; taps += 4)
-            for (size_t more = 1; more <= 3; more += 2, bits = (bits + 37) % 128)
-                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * least * more},
-                      least * more, bits);
-    for (size_t n = 31; least > 0 && n < 34; n++) /* more than a chunk of k */
+            for (size_t more = 1; more <= 3; more += 2, bits = (bits + 37) % 128) {
+                const size_t channels = more * takt_i8_image_multiple(info, ns[i / 6]);
+                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * channels}, channels, bits);
+            }
+    for (size_t n = 31; info->image > 0 && n < 34; n++) /* more than a chunk of k */
         image(c, reference, (shape){40, n, 8 * 192}, 192, 80 + (unsigned)n);
+    if (info->image > 0) /* more columns than most */
+        image(c, reference, (shape){9, 300, 3 * 16 * info->image}, 16 * info->image, 17);
 }
 
 /* p16x4 repacked for smmla is the same as packing for it. */

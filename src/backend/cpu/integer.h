@@ -45,6 +45,7 @@ typedef struct takt_integer_block {
     const takt_i8_image *image;    /* address of A instead, or NULL */
     size_t a_row, rows;            /* bytes; of A and C */
     bool a_open;                   /* TAKT_I8_OPEN bytes behind each row of A may be read */
+    int flip;                      /* takt_integer_flip if A's bytes were combined with it */
     size_t group, column, columns; /* column: within the group */
     void *c;
     size_t ldc;     /* elements */
@@ -56,6 +57,13 @@ typedef struct takt_integer_block {
 static inline size_t takt_integer_zeros_bytes(const takt_integer *f, size_t columns)
 {
     return f->has_no_zeros ? 0 : takt_cpu_aligned(columns * sizeof(int32_t));
+}
+
+/* What bytes of A are best combined with (exclusive or) by who copies them: 0 or 128, by which
+ * signed bytes become unsigned. */
+static inline int takt_integer_flip(const takt_integer *f)
+{
+    return f->info->wants_unsigned && !f->a_unsigned ? 128 : 0;
 }
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);

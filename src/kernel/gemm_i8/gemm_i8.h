@@ -91,9 +91,17 @@ typedef struct takt_gemm_i8_info {
     /* For these m, n and k, and whether there is an image; bounded by about 1 MiB, and 4 * m. */
     size_t (*scratch_bytes)(const takt_gemm_i8 *g);
     size_t image; /* channels of an image are a multiple of this; 0: none is read */
+    size_t few_image, few; /* the same for at most `few` columns */
+    bool wants_unsigned; /* signed A costs more than the same bytes plus 128, taken as unsigned */
 } takt_gemm_i8_info;
 
 TAKT_KERNEL_FAMILY(gemm_i8, takt_gemm_i8_fn)
+
+/* What the channels of an image are a multiple of, for n columns; 0: none is read. */
+static inline size_t takt_i8_image_multiple(const takt_gemm_i8_info *info, size_t n)
+{
+    return n <= info->few ? info->few_image : info->image;
+}
 
 typedef struct takt_pack_i8_job {
     size_t k, n, group;

@@ -4,13 +4,14 @@
  * comes from L2, packed so that a tile is one piece, and B, once it has been read, from L1 or L2.
  * The process must have been allowed to use the tile registers, which detecting the ISA does.
  */
-#include "kernel/gemm_i8/gemm_i8.h"
+#include "kernel/gemm_i8/direct.h"
 
 #include "kernel/gemm_i8/finish_x86.inc"
 #include "kernel/gemm_i8/requant.inc"
 #include "kernel/simd/amx.inc"
 
 enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32, A_BYTES = 768 << 10 };
+enum { FEW = 64, FEW_K = 256 }; /* columns, and k of those that are not read from images */
 
 static size_t least(size_t a, size_t b)
 {
@@ -38,10 +39,21 @@ static size_t a_bytes(const takt_gemm_i8 *g)
     return (g->m == 1 ? 1 : block_rows(g)) * round_up(g->k, STEP);
 }
 
+/* Whether a product has so few columns that A is not worth packing: sixteen channels and fewer use
+ * a quarter of a tile. */
+static bool is_few(const takt_gemm_i8 *g)
+{
+    if (g->image != NULL)
+        return g->image->channels % STEP != 0;
+    return g->m > 1 && g->n <= FEW / 2 && g->k <= FEW_K;
+}
+
 static size_t scratch_bytes(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
+    if (is_few(g))
+        return takt_gemm_i8_direct_bytes(g);
     if (g->image != NULL)
         return SUMS_BYTES + round_up(g->m * sizeof(uint32_t), 64);
     return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
@@ -282,6 +294,10 @@ static void run(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
+    if (is_few(g)) {
+        takt_gemm_i8_direct(g);
+        return;
+    }
     if (g->image != NULL) {
         run_image(g);
         return;
@@ -312,6 +328,6 @@ static void run(const takt_gemm_i8 *g)
     tiles_end();
 }
 
-static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP};
+static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP, 4, FEW, true};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "amx_32x32", 50, run, &info));

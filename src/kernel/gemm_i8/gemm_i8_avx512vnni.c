@@ -3,7 +3,7 @@
  * vpdpbusd multiplies unsigned by signed bytes: signed A is moved up by 128, and the sums of B's
  * columns compensate for that.
  */
-#include "kernel/gemm_i8/gemm_i8.h"
+#include "kernel/gemm_i8/direct.h"
 
 #include <immintrin.h>
 
@@ -133,19 +133,21 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
 
 #include "kernel/gemm_i8/direct_avx512.inc"
 
+/* Enough for some of the columns too, of which there may be few. */
 static size_t bytes(const takt_gemm_i8 *g)
 {
-    return g->m > 0 && g->n > 0 && direct_fits(g) ? direct_bytes(g) : scratch_bytes(g);
+    const size_t direct = takt_gemm_i8_direct_bytes(g), packed = scratch_bytes(g);
+    return direct_fits(g) || direct > packed ? direct : packed;
 }
 
 static void run_vnni(const takt_gemm_i8 *g)
 {
-    if (g->m > 0 && g->n > 0 && direct_fits(g))
-        direct_run(g);
+    if (direct_fits(g))
+        takt_gemm_i8_direct(g);
     else
         run(g);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP, GROUP, SIZE_MAX, true};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run_vnni, &info));

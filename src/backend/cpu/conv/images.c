@@ -96,6 +96,15 @@ takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest)
     return (takt_image_rows){rest.row, least(least(o->rows, rest.rows), left)};
 }
 
+/* Copies n bytes, each combined with `flip`. */
+static void copy_bytes(char *restrict to, const char *restrict from, size_t n, int flip)
+{
+    if (flip == 0)
+        memcpy(to, from, n);
+    for (size_t i = 0; flip != 0 && i < n; i++)
+        to[i] = (char)(from[i] ^ flip);
+}
+
 /* The columns of a phase in one row of x; border values outside x. */
 static void fill_line(const takt_image *o, const char *row, size_t phase, int border, char *to)
 {
@@ -114,7 +123,7 @@ static void fill_line(const takt_image *o, const char *row, size_t phase, int bo
         if (o->convert != NULL)
             o->convert(&convert, to + i * each, from, run * s->cin);
         else
-            memcpy(to + i * each, from, run * each);
+            copy_bytes(to + i * each, from, run * each, o->flip);
     }
 }
 
@@ -126,6 +135,7 @@ void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, 
     const size_t lines = block.rows + reach(s, 1) / s->stride[1];
     const char *sample = (const char *)x + block.row / s->out[1] * s->x_sample * o->from_bytes;
     char *at = to;
+    border ^= o->flip;
     for (size_t a = 0; a < o->phases[0]; a++)
         for (size_t b = 0; b < o->phases[1]; b++, at += o->lines * each)
             for (size_t j = 0; j < lines; j++) {

@@ -16,6 +16,7 @@ typedef struct takt_image {
     takt_conv_shape shape;
     size_t from_bytes, to_bytes; /* of an element of x and of the image */
     takt_convert_fn *convert;    /* f32 to bf16; or NULL: bytes are copied */
+    int flip;                    /* what bytes are combined with by exclusive or; without convert */
     size_t phases[2];            /* by rows and by columns */
     size_t rows;                 /* of outputs of a block, at most */
     size_t lines, pitch;         /* rows of a phase's image and positions of each */
@@ -42,7 +43,7 @@ typedef struct takt_image_rows {
 takt_image_rows takt_image_share(const takt_image *o, size_t task);
 /* The block at the beginning of `rest`. */
 takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest);
-/* Fills the block's image at `to` from all of x; every byte of padding is `border`. */
+/* Fills the block's image at `to` from all of x; every byte of padding is `border`, and flipped as well. */
 void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, int border,
                      void *to);
 

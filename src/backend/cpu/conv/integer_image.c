@@ -17,7 +17,7 @@ bool takt_integer_image_fits(const takt_planner *p, const takt_conv_shape *s,
                              const takt_gemm_i8_info *info)
 {
     const bool has_blocks = p->settings->is_blocked && p->settings->blocking.rows > 0;
-    return !has_blocks && takt_image_fits(s, info->image);
+    return !has_blocks && takt_image_fits(s, takt_i8_image_multiple(info, s->cout));
 }
 
 static void multiply(const takt_step *s, const takt_task *t, takt_image_rows of, size_t column,
@@ -35,6 +35,7 @@ static void multiply(const takt_step *s, const takt_task *t, takt_image_rows of,
     const takt_integer_block b = {.step = s,
                                   .task = t,
                                   .image = &image,
+                                  .flip = f->image.flip,
                                   .rows = of.rows * c->out[2],
                                   .column = column,
                                   .columns = columns,
@@ -90,7 +91,8 @@ takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->integer = *n;
-    f->image = (takt_image){.shape = *s, .from_bytes = 1, .to_bytes = 1};
+    f->image = (takt_image){
+        .shape = *s, .from_bytes = 1, .to_bytes = 1, .flip = takt_integer_flip(n)};
     TAKT_TRY(takt_image_plan(p, &f->image, TAKT_I8_BEYOND));
     const double operations =
         2.0 * (double)(s->batch * s->positions) * (double)s->k * (double)s->cout;

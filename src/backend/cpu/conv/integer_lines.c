@@ -57,6 +57,14 @@ bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
+static void copy_bytes(uint8_t *restrict to, const uint8_t *restrict from, size_t n, int flip)
+{
+    if (flip == 0)
+        memcpy(to, from, n);
+    for (size_t i = 0; flip != 0 && i < n; i++)
+        to[i] = (uint8_t)(from[i] ^ flip);
+}
+
 /* Line `y` of the image. */
 static void fill_line(const facts *f, const uint8_t *sample, size_t y, int zero, uint8_t *to)
 {
@@ -68,7 +76,8 @@ static void fill_line(const facts *f, const uint8_t *sample, size_t y, int zero,
     }
     const size_t inner = least(s->in[2], columns - before), after = columns - before - inner;
     memset(to, zero, before * s->cin);
-    memcpy(to + before * s->cin, sample + (y - s->before[1]) * s->x_at[1], inner * s->cin);
+    copy_bytes(to + before * s->cin, sample + (y - s->before[1]) * s->x_at[1], inner * s->cin,
+               takt_integer_flip(&f->integer));
     memset(to + (before + inner) * s->cin, zero, after * s->cin);
 }
 
@@ -131,7 +140,8 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
     takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
     if (column == last)
         return;
-    const int zero = takt_integer_a_zero(&f->integer, s, t);
+    const int flip = takt_integer_flip(&f->integer),
+              zero = (uint8_t)takt_integer_a_zero(&f->integer, s, t) ^ flip;
     for (size_t rows; row < end && !takt_poll_stops(t->poll); row += rows) {
         rows = f->is_direct ? end - row : least(end - row, f->rows);
         fill(f, x + which * c->x_sample, row, row + rows, zero, image);
@@ -142,6 +152,7 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
             .a = f->is_direct ? image + row * c->stride[2] * c->cin : patches,
             .a_row = f->is_direct ? c->stride[2] * c->cin : c->k,
             .a_open = true,
+            .flip = flip,
             .rows = rows,
             .column = column,
             .columns = last - column,
