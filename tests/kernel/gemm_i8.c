@@ -59,11 +59,12 @@ static columns make_columns(takt_check *c, size_t n)
     return o;
 }
 
-/* Packed into `slot` in groups of `group`, ending at the inaccessible page. */
+/* Packed into `slot` in groups of `group`, ending at the inaccessible page. `run`: 0, or the rows
+ * after which a group begins. */
 static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, size_t group,
-                            int32_t *sums)
+                            size_t run, int32_t *sums)
 {
-    const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, group) * 16 * group;
+    const size_t bytes = ceil_div(s.n, 16) * 16 * takt_i8_deep(s.k, run, group);
     int8_t *to = check_place(c, slot, bytes, CHECK_AT_END);
     takt_pack_i8(&(takt_pack_i8_job){.k = s.k,
                                      .n = s.n,
@@ -71,6 +72,7 @@ static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, s
                                      .src = b,
                                      .row = s.n,
                                      .col = 1,
+                                     .run = run,
                                      .dst = to,
                                      .sums = sums});
     return to;
@@ -145,13 +147,14 @@ static void hold(takt_check *c, const takt_kernel *reference, takt_gemm_i8 *g, i
     const takt_gemm_i8_info *info = c->kernel->info;
     const shape s = {g->m, g->n, g->k};
     const int8_t *b = (const int8_t *)c->placed[PLAIN].p;
-    g->b = packed(c, B_SCALAR, s, b, 4, sums);
+    g->b = packed(c, B_SCALAR, s, b, 4, 0, sums);
     g->b_panel = ceil_div(s.k, 4) * 64;
     cleared(g, c, WANT, CHECK_AT_END);
     const void *want = g->c;
     takt_kernel_as_gemm_i8(reference)(g);
-    g->b = packed(c, B, s, b, info->group, NULL);
-    g->b_panel = ceil_div(s.k, info->group) * 16 * info->group;
+    const size_t run = m != NULL ? m->run : 0;
+    g->b = packed(c, B, s, b, info->group, run, NULL);
+    g->b_panel = takt_i8_deep(s.k, run, info->group) * 16;
     g->image = m;
     g->a = m == NULL ? g->a : NULL;
     cleared(g, c, C, where);
@@ -180,16 +183,17 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned b
     hold(c, reference, &g, o.sum, NULL, where);
 }
 
-/* A in an image of rows with gaps between them, against the same rows one after another. */
-static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels,
+/* A in an image of rows with gaps between them, against the same rows one after another. `run`:
+ * bytes of a tap, or 0. */
+static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels, size_t runs,
                   unsigned bits)
 {
     enum { PITCH = 9, WIDTH = 7 };
-    const size_t taps = s.k / channels, lines = (s.m - 1) / WIDTH + 4;
+    const size_t run = runs > 0 ? runs : channels, taps = s.k / run, lines = (s.m - 1) / WIDTH + 4;
     const size_t count = (lines * PITCH + TAKT_I8_BEYOND) * channels;
     size_t at[8];
-    check_case(c, "image of %zu channels, m=%zu n=%zu k=%zu bits %#x", channels, s.m, s.n, s.k,
-               bits);
+    check_case(c, "image of %zu channels, runs of %zu, m=%zu n=%zu k=%zu bits %#x", channels, run,
+               s.m, s.n, s.k, bits);
     const columns o = make_columns(c, s.n);
     const takt_epilogue_f32 e = {.bias = o.scale, .act = TAKT_GEMM_ACT_RELU};
     const takt_requant q = choose_requant(&o, bits, &e);
@@ -203,11 +207,15 @@ static void image(takt_check *c, const takt_kernel *reference, shape s, size_t c
         at[t] = (t % 3 * PITCH + t / 3) * channels;
     for (size_t i = 0; i < s.m * taps; i++) {
         const size_t r = i / taps, t = i % taps;
-        memcpy(a + r * g.a_row + t * channels,
-               data + (r / WIDTH * PITCH + r % WIDTH) * channels + at[t], channels);
+        memcpy(a + r * g.a_row + t * run,
+               data + (r / WIDTH * PITCH + r % WIDTH) * channels + at[t], run);
     }
-    const takt_i8_image m = {
-        .data = data, .width = WIDTH, .pitch = PITCH, .channels = channels, .at = at};
+    const takt_i8_image m = {.data = data,
+                             .width = WIDTH,
+                             .pitch = PITCH,
+                             .channels = channels,
+                             .at = at,
+                             .run = runs};
     g.a = a;
     hold(c, reference, &g, o.sum, &m, CHECK_AT_END);
     check_intact(c, IMAGE);
@@ -222,12 +230,16 @@ static void images(takt_check *c, const takt_kernel *reference)
         for (size_t taps = 1; taps <= 5; taps += 4)
             for (size_t more = 1; more <= 3; more += 2, bits = (bits + 37) % 128) {
                 const size_t channels = more * takt_i8_image_multiple(info, ns[i / 6]);
-                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * channels}, channels, bits);
+                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * channels}, channels, 0, bits);
             }
+    for (size_t run = 1; info->reads_runs && run < 25; run++)
+        for (size_t n = 3; n < 40; n += 13, bits = (bits + 37) % 256)
+            image(c, reference, (shape){1 + 3 * run, n, (1 + run % 4) * run}, 1 + run / 2, run,
+                  bits);
     for (size_t n = 31; info->image > 0 && n < 34; n++) /* more than a chunk of k */
-        image(c, reference, (shape){40, n, 8 * 192}, 192, 80 + (unsigned)n);
+        image(c, reference, (shape){40, n, 8 * 192}, 192, 0, 80 + (unsigned)n);
     if (info->image > 0) /* more columns than most */
-        image(c, reference, (shape){9, 300, 3 * 16 * info->image}, 16 * info->image, 17);
+        image(c, reference, (shape){9, 300, 3 * 16 * info->image}, 16 * info->image, 0, 17);
 }
 
 /* p16x4 repacked for smmla is the same as packing for it. */
@@ -236,8 +248,8 @@ static void repacking(takt_check *c, shape s)
     check_case(c, "repack, n=%zu k=%zu", s.n, s.k);
     int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
     check_fill_bytes(c, b, s.k * s.n);
-    const int8_t *four = packed(c, B_SCALAR, s, b, 4, NULL);
-    const int8_t *eight = packed(c, B, s, b, 8, NULL);
+    const int8_t *four = packed(c, B_SCALAR, s, b, 4, 0, NULL);
+    const int8_t *eight = packed(c, B, s, b, 8, 0, NULL);
     const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, 8) * 128;
     int8_t *got = check_place(c, C, bytes, CHECK_AT_END);
     takt_repack_i8(s.k, s.n, four, got);

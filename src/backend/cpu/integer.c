@@ -20,6 +20,7 @@ static void pack(const takt_integer *f, const int8_t *from, char *to)
             .src = from + g * f->n * f->col,
             .row = f->row,
             .col = f->col,
+            .run = f->tap_run,
             .is_unsigned = f->b_unsigned,
             .dst = (int8_t *)(void *)(to + g * f->group_bytes),
             .sums = (int32_t *)(void *)(to + g * f->group_bytes + f->panels_bytes)};
@@ -47,7 +48,8 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
 {
     const size_t group = f->info->group, panels = (f->n + 15) / 16;
     size_t bytes;
-    if (!takt_size_mul(panels * 16, (f->k + group - 1) / group * group, &f->panels_bytes) ||
+    f->deep = takt_i8_deep(f->k, f->tap_run, group);
+    if (!takt_size_mul(panels * 16, f->deep, &f->panels_bytes) ||
         f->panels_bytes > SIZE_MAX / 4)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
     f->padded_bytes = f->panels_bytes;
@@ -60,8 +62,8 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
         f->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, node, &f->in[TAKT_INTEGER_B]);
     }
-    const char *format = takt_planner_text(p, "i8-p16x%zu row=%zu groups=%zu k=%zu n=%zu", group,
-                                           f->row, f->groups, f->k, f->n);
+    const char *format = takt_planner_text(p, "i8-p16x%zu row=%zu groups=%zu k=%zu n=%zu run=%zu",
+                                           group, f->row, f->groups, f->k, f->n, f->tap_run);
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     return takt_planner_packed(p, node, format, bytes, pack_constant, f, &f->in[TAKT_INTEGER_B]);
@@ -298,7 +300,6 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
 {
     const char *packed = f->is_packed ? takt_view_data(b->task, &b->step->in[f->in[TAKT_INTEGER_B]])
                                       : (const char *)b->task->scratch + f->packed_at;
-    const size_t deep = (f->k + f->info->group - 1) / f->info->group * f->info->group;
     const takt_requant q =
         takt_integer_requant_of(f, b->step, b->task, b->group * f->n + b->column);
     packed += b->group * f->group_bytes;
@@ -312,8 +313,8 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
                             .image = b->image,
                             .a_unsigned = f->a_unsigned || b->flip != 0,
                             .a_zero = takt_integer_a_zero(f, b->step, b->task) + b->flip,
-                            .b = (const int8_t *)packed + b->column * deep,
-                            .b_panel = 16 * deep,
+                            .b = (const int8_t *)packed + b->column * f->deep,
+                            .b_panel = 16 * f->deep,
                             .b_sum = sums + b->column,
                             .b_zero = packed_zeros(f, b),
                             .c = b->c,

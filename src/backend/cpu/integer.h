@@ -12,12 +12,14 @@ typedef struct takt_integer {
     const takt_gemm_i8_info *info;
     size_t n, k, groups;         /* columns and inner size of one group */
     size_t row, col;             /* bytes between rows (k) and columns of B */
+    size_t tap_run;              /* of runs in an image; else 0 */
     size_t in[TAKT_INTEGER_ALL]; /* into step->in; SIZE_MAX: absent */
     bool is_packed, a_unsigned, b_unsigned;
     bool has_no_zeros;                /* of packed B: known when the plan is made */
     bool is_wide;                     /* the scale is f64 */
     bool goes_right;                  /* constants in fixed point, as kernel/gemm_i8/fixed.h says */
     size_t packed_at;                 /* offset in shared scratch, if not packed already */
+    size_t deep;                      /* rows of packed B */
     size_t padded_bytes;              /* of panels, without what aligns their sums */
     size_t panels_bytes, group_bytes; /* of a group: panels alone, and with their sums */
     takt_requant_to to;

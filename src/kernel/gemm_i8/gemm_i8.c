@@ -24,10 +24,12 @@ static void pack_column(const takt_pack_i8_job *p, size_t j, size_t groups)
     const size_t line = PANEL * p->group;
     const uint8_t flip = p->is_unsigned ? 0x80 : 0;
     int8_t *to = p->dst + j / PANEL * groups * line + j % PANEL * p->group;
+    const size_t run = p->run > 0 ? p->run : p->k;
     uint32_t sum = 0;
     for (size_t i = 0; i < p->k; i++) {
         const int8_t x = (int8_t)((uint8_t)p->src[i * p->row + j * p->col] ^ flip);
-        to[i / p->group * line + i % p->group] = x;
+        const size_t within = i % run;
+        to[(i / run * ceil_div(run, p->group) + within / p->group) * line + within % p->group] = x;
         sum += wide(x);
     }
     if (p->sums)
@@ -111,9 +113,9 @@ static inline size_t pack_panels(const takt_pack_i8_job *p, size_t group)
 
 void takt_pack_i8(const takt_pack_i8_job *p)
 {
-    const size_t groups = ceil_div(p->k, p->group), line = PANEL * p->group;
+    const size_t groups = takt_i8_deep(p->k, p->run, p->group) / p->group, line = PANEL * p->group;
     memset(p->dst, 0, ceil_div(p->n, PANEL) * groups * line);
-    size_t j = p->group == 4 ? pack_panels(p, 4) : p->group == 8 ? pack_panels(p, 8) : 0;
+    size_t j = p->run > 0 ? 0 : p->group == 4 ? pack_panels(p, 4) : p->group == 8 ? pack_panels(p, 8) : 0;
     for (; j < p->n; j++)
         pack_column(p, j, groups);
 }

@@ -53,7 +53,8 @@ typedef struct takt_requant {
 /* What a convolution multiplies, without its patches: every row of A is read from an image whose
  * positions have `channels` bytes each,
  *     A[r, t * channels + c] = data[(r / width * pitch + r % width) * channels + at[t] + c]
- * with k = taps * channels. TAKT_I8_BEYOND positions behind the last one that a row needs may be
+ * with k = taps * channels. If `run` is not 0, which only kernels that read runs may be given, a tap
+ * has so many bytes instead, and B's rows of each tap are padded to a whole group. TAKT_I8_BEYOND positions behind the last one that a row needs may be
  * read too, whatever lies there. */
 enum { TAKT_I8_BEYOND = 32 };
 typedef struct takt_i8_image {
@@ -61,6 +62,7 @@ typedef struct takt_i8_image {
     size_t width, pitch; /* positions of a row that count, and from one row to the next */
     size_t channels;
     const size_t *at; /* offset of each tap, in bytes */
+    size_t run;       /* bytes of a tap; 0: channels */
 } takt_i8_image;
 
 enum { TAKT_I8_OPEN = 16 };
@@ -92,6 +94,7 @@ typedef struct takt_gemm_i8_info {
     size_t (*scratch_bytes)(const takt_gemm_i8 *g);
     size_t image; /* channels of an image are a multiple of this; 0: none is read */
     size_t few_image, few; /* the same for at most `few` columns */
+    bool reads_runs;       /* images may have runs */
     bool wants_unsigned; /* signed A costs more than the same bytes plus 128, taken as unsigned */
 } takt_gemm_i8_info;
 
@@ -107,8 +110,9 @@ typedef struct takt_pack_i8_job {
     size_t k, n, group;
     const int8_t *src;
     size_t row, col;  /* elements between rows and between columns */
+    size_t run;       /* rows after which a new group begins; 0: none */
     bool is_unsigned; /* src holds u8: 128 is taken away, from its zero points too */
-    int8_t *dst;      /* ceil(n/16) * ceil(k/group) * 16 * group bytes */
+    int8_t *dst;      /* ceil(n/16) * 16 * takt_i8_deep(k, run, group) bytes */
     int32_t *sums;    /* n column sums of the packed values, or NULL */
 } takt_pack_i8_job;
 
@@ -116,6 +120,13 @@ typedef struct takt_pack_i8_job {
 static inline const uint8_t *takt_i8_image_row(const takt_i8_image *m, size_t r)
 {
     return m->data + (r / m->width * m->pitch + r % m->width) * m->channels;
+}
+
+/* Rows of packed B. */
+static inline size_t takt_i8_deep(size_t k, size_t run, size_t group)
+{
+    const size_t each = run > 0 ? run : k;
+    return each > 0 ? k / each * ((each + group - 1) / group * group) : 0;
 }
 
 void takt_pack_i8(const takt_pack_i8_job *p);

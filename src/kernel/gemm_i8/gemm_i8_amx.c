@@ -44,7 +44,7 @@ static size_t a_bytes(const takt_gemm_i8 *g)
 static bool is_few(const takt_gemm_i8 *g)
 {
     if (g->image != NULL)
-        return g->image->channels % STEP != 0;
+        return g->image->channels % STEP != 0 || g->image->run > 0;
     return g->m > 1 && g->n <= FEW / 2 && g->k <= FEW_K;
 }
 
@@ -328,6 +328,6 @@ static void run(const takt_gemm_i8 *g)
     tiles_end();
 }
 
-static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP, 4, FEW, true};
+static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP, 4, FEW, true, true};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "amx_32x32", 50, run, &info));

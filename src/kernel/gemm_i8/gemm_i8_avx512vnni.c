@@ -148,6 +148,6 @@ static void run_vnni(const takt_gemm_i8 *g)
         run(g);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP, GROUP, SIZE_MAX, true};
+static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP, GROUP, SIZE_MAX, true, true};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run_vnni, &info));

@@ -3,7 +3,7 @@
  * A block of outputs copies the lines of x that it needs, with the zero point around them: then
  * every line of a window is one run of bytes, or one for each tap if it is dilated, and no border
  * has to be checked. Where windows have one line and outputs too, as in convolutions over time,
- * rows of the product are windows of that line.
+ * rows of the product are windows of that line. Nothing is copied again by kernels that read runs.
  */
 #include "backend/cpu/conv/integer_lines.h"
 
@@ -15,8 +15,9 @@ enum { LARGEST = 256 << 10, SLACK = 32 };
 enum {
     ROWS = 96,
     ROWS_MIN = 24,
-    PATCHES = 8 << 10
-}; /* outputs of a block, and its patches in bytes */
+    PATCHES = 8 << 10,
+    IMAGE = 12 << 10
+}; /* outputs of a block, and its patches or its image in bytes */
 
 typedef struct facts {
     takt_integer integer;
@@ -25,6 +26,7 @@ typedef struct facts {
     size_t lines, line; /* of the image: how many a block needs, and their bytes */
     size_t run, runs;   /* consecutive bytes in a line of a window, and how many such runs */
     bool is_direct;     /* one line in and out: no patches */
+    size_t *at;         /* where the lines of a window begin in the image; NULL: patches */
     takt_cut cut;
     size_t patches, image, zeros; /* offsets in a worker's scratch; the kernel's comes first */
 } facts;
@@ -39,9 +41,11 @@ static size_t lines_of(const takt_conv_shape *s)
     return (s->out[1] - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
 }
 
+/* A multiple of the stride. */
 static size_t columns_of(const takt_conv_shape *s)
 {
-    return (s->out[2] - 1) * s->stride[2] + (s->kernel[2] - 1) * s->dilation[2] + 1;
+    const size_t reach = (s->kernel[2] - 1) * s->dilation[2];
+    return (s->out[2] + reach / s->stride[2] + (reach % s->stride[2] > 0)) * s->stride[2];
 }
 
 bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
@@ -53,6 +57,16 @@ bool takt_integer_lines_fits(const takt_planner *p, const takt_conv_shape *s)
     const size_t lines = lines_of(s), columns = columns_of(s);
     return lines < LARGEST && columns < LARGEST && s->cin < LARGEST && lines * columns < LARGEST &&
            lines * columns * s->cin <= LARGEST;
+}
+
+static bool has_one_line(const takt_conv_shape *s)
+{
+    return s->kernel[1] == 1 && s->out[1] == 1 && s->dilation[2] == 1;
+}
+
+size_t takt_integer_lines_run(const takt_conv_shape *s, const takt_gemm_i8_info *info)
+{
+    return info->reads_runs && s->dilation[2] == 1 && !has_one_line(s) ? s->kernel[2] * s->cin : 0;
 }
 
 /* ---- running ---- */
@@ -129,6 +143,17 @@ static void gather(const facts *f, const uint8_t *image, size_t row, size_t rows
     }
 }
 
+/* Outputs of the next block: the rest of a line, or whole lines. */
+static size_t next_rows(const facts *f, size_t row, size_t end)
+{
+    const size_t columns = f->shape.out[2], column = row % columns;
+    if (f->is_direct)
+        return end - row;
+    if (f->at == NULL)
+        return least(end - row, f->rows);
+    return least(end - row, column > 0 ? columns - column : f->rows);
+}
+
 /* Outputs [row, end) of sample number `which`. */
 static void products(const takt_step *s, const takt_task *t, size_t which, size_t row, size_t end)
 {
@@ -143,14 +168,21 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
     const int flip = takt_integer_flip(&f->integer),
               zero = (uint8_t)takt_integer_a_zero(&f->integer, s, t) ^ flip;
     for (size_t rows; row < end && !takt_poll_stops(t->poll); row += rows) {
-        rows = f->is_direct ? end - row : least(end - row, f->rows);
+        rows = next_rows(f, row, end);
         fill(f, x + which * c->x_sample, row, row + rows, zero, image);
         const size_t at = (which * c->positions + row) * c->cout + column;
+        const takt_i8_image runs = {.data = image + row % c->out[2] * c->stride[2] * c->cin,
+                                    .width = c->out[2],
+                                    .pitch = c->stride[1] * f->line / (c->stride[2] * c->cin),
+                                    .channels = c->stride[2] * c->cin,
+                                    .at = f->at,
+                                    .run = f->run};
         const takt_integer_block b = {
             .step = s,
             .task = t,
             .a = f->is_direct ? image + row * c->stride[2] * c->cin : patches,
             .a_row = f->is_direct ? c->stride[2] * c->cin : c->k,
+            .image = f->at != NULL ? &runs : NULL,
             .a_open = true,
             .flip = flip,
             .rows = rows,
@@ -160,7 +192,7 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
             .ldc = c->cout,
             .scratch = own,
             .zeros = (int32_t *)(void *)(own + f->zeros)};
-        if (!f->is_direct)
+        if (!f->is_direct && f->at == NULL)
             gather(f, image, row, rows, patches);
         takt_integer_product(&f->integer, &b);
     }
@@ -192,11 +224,12 @@ static void cut_tasks(takt_planner *p, facts *f)
     enum {
         TAP = 24,
         PER_ROW = 6
-    }; /* a line of a window, in operations; a row, in rows by panels */
+    }; /* copying a line of a window, in operations; a row, in rows by panels */
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
     const double operations = 2.0 * (double)m * (double)c->k * (double)c->cout;
-    const double gathering = TAP * (double)m * (double)(c->kernel[1] * f->runs);
+    const double gathering =
+        f->at != NULL ? 0 : TAP * (double)m * (double)(c->kernel[1] * f->runs);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {m, (c->cout + 15) / 16, f->integer.info->rows, PER_ROW};
     f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations / 4 + gathering,
@@ -208,12 +241,34 @@ static size_t kernel_bytes(const facts *f)
 {
     const size_t rows = f->is_direct ? f->shape.positions : f->rows;
     size_t most = 0;
+    const takt_i8_image runs = {
+        .width = f->shape.out[2], .channels = f->shape.stride[2] * f->shape.cin, .run = f->run};
     for (size_t m = 1; m <= rows; m++) {
-        const takt_gemm_i8 g = {.m = m, .n = f->shape.cout, .k = f->shape.k};
+        const takt_gemm_i8 g = {.m = m,
+                                .n = f->shape.cout,
+                                .k = f->shape.k,
+                                .image = f->at != NULL ? &runs : NULL};
         const size_t bytes = f->integer.info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
     return takt_cpu_aligned(most);
+}
+
+/* Whole lines of outputs whose image fits in cache, and where the lines of a window begin. */
+static takt_status set_runs(takt_planner *p, facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t window = (s->kernel[1] - 1) * s->dilation[1] + 1, fit = IMAGE / f->line,
+                 more = fit > window ? (fit - window) / s->stride[1] : 0,
+                 outputs = least(more + 1, s->out[1]);
+    f->at = takt_planner_get(p, s->kernel[1] * sizeof *f->at);
+    if (f->at == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t k = 0; k < s->kernel[1]; k++)
+        f->at[k] = k * s->dilation[1] * f->line;
+    f->rows = outputs * s->out[2];
+    f->lines = (outputs - 1) * s->stride[1] + window;
+    return TAKT_OK;
 }
 
 /* Whole tiles of outputs whose patches fit in cache, and the lines that they touch. */
@@ -235,16 +290,21 @@ takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s
         return TAKT_ERR_MEMORY;
     f->integer = *n;
     f->shape = *s;
-    set_block(f);
     f->line = columns_of(s) * s->cin;
     f->runs = s->dilation[2] == 1 ? 1 : s->kernel[2];
     f->run = s->kernel[2] / f->runs * s->cin;
-    f->is_direct = s->kernel[1] == 1 && s->out[1] == 1 && f->runs == 1;
+    f->is_direct = has_one_line(s);
+    f->at = NULL;
+    if (n->tap_run > 0)
+        TAKT_TRY(set_runs(p, f));
+    else
+        set_block(f);
     cut_tasks(p, f);
     f->patches = kernel_bytes(f);
-    const size_t patches = f->is_direct ? 0 : f->rows * s->k + SLACK;
+    const size_t patches = f->is_direct || f->at != NULL ? 0 : f->rows * s->k + SLACK;
     f->image = f->patches + takt_cpu_aligned(patches);
-    f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + SLACK);
+    const size_t beyond = f->at != NULL ? TAKT_I8_BEYOND * s->stride[2] * s->cin : SLACK;
+    f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + beyond);
     p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, s->cout);
     p->step->data = f;
     p->step->run = run;

@@ -268,10 +268,14 @@ static takt_status compile(takt_planner *p)
     f->is_direct = is_direct(c);
     f->integer =
         (takt_integer){.n = c->cout, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
+    const takt_gemm_i8_info *info = takt_planner_kernel(p, "gemm_i8")->info;
+    const bool has_image = !f->is_direct && takt_integer_image_fits(p, c, info),
+               has_lines = !f->is_direct && !has_image && takt_integer_lines_fits(p, c);
+    f->integer.tap_run = has_lines ? takt_integer_lines_run(c, info) : 0;
     TAKT_TRY(takt_integer_compile(p, &f->integer, true));
-    if (!f->is_direct && takt_integer_image_fits(p, c, f->integer.info))
+    if (has_image)
         return takt_integer_image_compile(p, c, &f->integer);
-    if (!f->is_direct && takt_integer_lines_fits(p, c))
+    if (has_lines)
         return takt_integer_lines_compile(p, c, &f->integer);
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f));
