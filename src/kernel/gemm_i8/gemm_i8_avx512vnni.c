@@ -131,6 +131,47 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         dot_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
+/* ---- one row, to bytes: no call and no block for each panel ---- */
+
+/* Sixteen columns. */
+FINISH_INLINE void row_put(const takt_gemm_i8 *g, const block *o, const int32_t *sums, size_t col,
+                           const finish_way way)
+{
+    const finish_16 f = finish_begin(g->requant, col, 16, way);
+    const sums_16 s = add_sums(load_sums(sums), finish_offset(g, o, col, 16));
+    finish_put((uint8_t *)g->c + col, finish_bytes(&f, s, way), 16);
+}
+
+FINISH_INLINE void row_way(const takt_gemm_i8 *g, const block *o, const finish_way way)
+{
+    const size_t panels = g->n / 16, quarter = panels / 4, steps = (g->k + GROUP - 1) / GROUP;
+    int32_t sums[4 * 16];
+    for (size_t j = 0; j < quarter + panels % 4; j++) {
+        const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
+        row_panels(g, g->b + first * g->b_panel, quarter * g->b_panel, steps, sums, count);
+        for (size_t i = 0; i < count; i++)
+            row_put(g, o, sums + 16 * i, 16 * (first + i * quarter), way);
+    }
+}
+
+static bool is_row(const takt_gemm_i8 *g)
+{
+    return g->m == 1 && g->n % 16 == 0 && g->n > 0 && g->image == NULL && g->b_zero == NULL &&
+           finish_is_bytes(g->requant);
+}
+
+static void run_row(const takt_gemm_i8 *g)
+{
+    const block o = {.rows = 1, .shift = (uint32_t)g->a_zero + (uint32_t)flip(g)};
+    pack_row(g->a, g->k, g->scratch, PIECE, g->a_unsigned ? 0 : 0x80);
+    switch (finish_way_of(g->requant, 0, g->n)) {
+    case FINISH_SCALE: row_way(g, &o, FINISH_SCALE); break;
+    case FINISH_RIGHT: row_way(g, &o, FINISH_RIGHT); break;
+    case FINISH_FIXED: row_way(g, &o, FINISH_FIXED); break;
+    case FINISH_WIDE: row_way(g, &o, FINISH_WIDE); break;
+    }
+}
+
 #include "kernel/gemm_i8/direct_avx512.inc"
 
 /* Enough for some of the columns too, of which there may be few. */
@@ -144,6 +185,8 @@ static void run_vnni(const takt_gemm_i8 *g)
 {
     if (direct_fits(g))
         takt_gemm_i8_direct(g);
+    else if (is_row(g))
+        run_row(g);
     else
         run(g);
 }
