@@ -15,6 +15,11 @@ typedef struct shape {
     size_t m, n, k;
 } shape;
 
+/* Of packed B: rows of a group, and after how many rows a new one begins, or 0. */
+typedef struct layout {
+    size_t group, run;
+} layout;
+
 /* Per-column operands, in one slot. */
 typedef struct columns {
     int32_t *sum, *zero, *bias;
@@ -59,20 +64,19 @@ static columns make_columns(takt_check *c, size_t n)
     return o;
 }
 
-/* Packed into `slot` in groups of `group`, ending at the inaccessible page. `run`: 0, or the rows
- * after which a group begins. */
-static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, size_t group,
-                            size_t run, int32_t *sums)
+/* Packed into `slot`, ending at the inaccessible page. */
+static const int8_t *packed(takt_check *c, int slot, shape s, const int8_t *b, layout l,
+                            int32_t *sums)
 {
-    const size_t bytes = ceil_div(s.n, 16) * 16 * takt_i8_deep(s.k, run, group);
+    const size_t bytes = ceil_div(s.n, 16) * 16 * takt_i8_deep(s.k, l.run, l.group);
     int8_t *to = check_place(c, slot, bytes, CHECK_AT_END);
     takt_pack_i8(&(takt_pack_i8_job){.k = s.k,
                                      .n = s.n,
-                                     .group = group,
+                                     .group = l.group,
                                      .src = b,
                                      .row = s.n,
                                      .col = 1,
-                                     .run = run,
+                                     .run = l.run,
                                      .dst = to,
                                      .sums = sums});
     return to;
@@ -147,14 +151,14 @@ static void hold(takt_check *c, const takt_kernel *reference, takt_gemm_i8 *g, i
     const takt_gemm_i8_info *info = c->kernel->info;
     const shape s = {g->m, g->n, g->k};
     const int8_t *b = (const int8_t *)c->placed[PLAIN].p;
-    g->b = packed(c, B_SCALAR, s, b, 4, 0, sums);
+    g->b = packed(c, B_SCALAR, s, b, (layout){4, 0}, sums);
     g->b_panel = ceil_div(s.k, 4) * 64;
     cleared(g, c, WANT, CHECK_AT_END);
     const void *want = g->c;
     takt_kernel_as_gemm_i8(reference)(g);
-    const size_t run = m != NULL ? m->run : 0;
-    g->b = packed(c, B, s, b, info->group, run, NULL);
-    g->b_panel = takt_i8_deep(s.k, run, info->group) * 16;
+    const layout l = {info->group, m != NULL ? m->run : 0};
+    g->b = packed(c, B, s, b, l, NULL);
+    g->b_panel = takt_i8_deep(s.k, l.run, l.group) * 16;
     g->image = m;
     g->a = m == NULL ? g->a : NULL;
     cleared(g, c, C, where);
@@ -183,13 +187,14 @@ static void one(takt_check *c, const takt_kernel *reference, shape s, unsigned b
     hold(c, reference, &g, o.sum, NULL, where);
 }
 
-/* A in an image of rows with gaps between them, against the same rows one after another. `run`:
- * bytes of a tap, or 0. */
-static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels, size_t runs,
-                  unsigned bits)
+/* A in an image of rows with gaps between them, against the same rows one after another. `runs`:
+ * bytes of a tap, or 0 for its channels. */
+static void image(takt_check *c, const takt_kernel *reference, shape s, size_t channels,
+                  size_t runs, unsigned bits)
 {
     enum { PITCH = 9, WIDTH = 7 };
-    const size_t run = runs > 0 ? runs : channels, taps = s.k / run, lines = (s.m - 1) / WIDTH + 4;
+    const size_t run = runs > 0 ? runs : channels, taps = s.k / run;
+    const size_t lines = (s.m - 1) / WIDTH + 4;
     const size_t count = (lines * PITCH + TAKT_I8_BEYOND) * channels;
     size_t at[8];
     check_case(c, "image of %zu channels, runs of %zu, m=%zu n=%zu k=%zu bits %#x", channels, run,
@@ -207,15 +212,11 @@ static void image(takt_check *c, const takt_kernel *reference, shape s, size_t c
         at[t] = (t % 3 * PITCH + t / 3) * channels;
     for (size_t i = 0; i < s.m * taps; i++) {
         const size_t r = i / taps, t = i % taps;
-        memcpy(a + r * g.a_row + t * run,
-               data + (r / WIDTH * PITCH + r % WIDTH) * channels + at[t], run);
+        memcpy(a + r * g.a_row + t * run, data + (r / WIDTH * PITCH + r % WIDTH) * channels + at[t],
+               run);
     }
-    const takt_i8_image m = {.data = data,
-                             .width = WIDTH,
-                             .pitch = PITCH,
-                             .channels = channels,
-                             .at = at,
-                             .run = runs};
+    const takt_i8_image m = {
+        .data = data, .width = WIDTH, .pitch = PITCH, .channels = channels, .at = at, .run = runs};
     g.a = a;
     hold(c, reference, &g, o.sum, &m, CHECK_AT_END);
     check_intact(c, IMAGE);
@@ -230,7 +231,8 @@ static void images(takt_check *c, const takt_kernel *reference)
         for (size_t taps = 1; taps <= 5; taps += 4)
             for (size_t more = 1; more <= 3; more += 2, bits = (bits + 37) % 128) {
                 const size_t channels = more * takt_i8_image_multiple(info, ns[i / 6]);
-                image(c, reference, (shape){ms[i % 6], ns[i / 6], taps * channels}, channels, 0, bits);
+                const shape s = {ms[i % 6], ns[i / 6], taps * channels};
+                image(c, reference, s, channels, 0, bits);
             }
     for (size_t run = 1; info->reads_runs && run < 25; run++)
         for (size_t n = 3; n < 40; n += 13, bits = (bits + 37) % 256)
@@ -248,8 +250,8 @@ static void repacking(takt_check *c, shape s)
     check_case(c, "repack, n=%zu k=%zu", s.n, s.k);
     int8_t *b = check_place(c, PLAIN, s.k * s.n, CHECK_AT_END);
     check_fill_bytes(c, b, s.k * s.n);
-    const int8_t *four = packed(c, B_SCALAR, s, b, 4, 0, NULL);
-    const int8_t *eight = packed(c, B, s, b, 8, 0, NULL);
+    const int8_t *four = packed(c, B_SCALAR, s, b, (layout){4, 0}, NULL);
+    const int8_t *eight = packed(c, B, s, b, (layout){8, 0}, NULL);
     const size_t bytes = ceil_div(s.n, 16) * ceil_div(s.k, 8) * 128;
     int8_t *got = check_place(c, C, bytes, CHECK_AT_END);
     takt_repack_i8(s.k, s.n, four, got);

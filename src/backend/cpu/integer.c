@@ -49,8 +49,7 @@ static takt_status add_weights(takt_planner *p, takt_integer *f, takt_id node)
     const size_t group = f->info->group, panels = (f->n + 15) / 16;
     size_t bytes;
     f->deep = takt_i8_deep(f->k, f->tap_run, group);
-    if (!takt_size_mul(panels * 16, f->deep, &f->panels_bytes) ||
-        f->panels_bytes > SIZE_MAX / 4)
+    if (!takt_size_mul(panels * 16, f->deep, &f->panels_bytes) || f->panels_bytes > SIZE_MAX / 4)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of 8 bits are too large");
     f->padded_bytes = f->panels_bytes;
     f->panels_bytes = takt_cpu_aligned(f->panels_bytes);

@@ -65,7 +65,7 @@ INLINE sums_64 add_four(const uint8_t *const x[4], size_t at, const int8_t *w, c
     return s;
 }
 
-/* A byte in 32 bits is a tap beside three of value 0. */
+/* A byte in 32 bits is a tap with three more of value 0. */
 INLINE sums_64 add_one(const uint8_t *x, const int8_t *w, const block_64 *b, sums_64 s)
 {
     for (size_t v = 0; v < PARTS; v++) {

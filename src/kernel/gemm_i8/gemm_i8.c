@@ -115,7 +115,10 @@ void takt_pack_i8(const takt_pack_i8_job *p)
 {
     const size_t groups = takt_i8_deep(p->k, p->run, p->group) / p->group, line = PANEL * p->group;
     memset(p->dst, 0, ceil_div(p->n, PANEL) * groups * line);
-    size_t j = p->run > 0 ? 0 : p->group == 4 ? pack_panels(p, 4) : p->group == 8 ? pack_panels(p, 8) : 0;
+    size_t j = p->run > 0      ? 0
+               : p->group == 4 ? pack_panels(p, 4)
+               : p->group == 8 ? pack_panels(p, 8)
+                               : 0;
     for (; j < p->n; j++)
         pack_column(p, j, groups);
 }

@@ -53,9 +53,10 @@ typedef struct takt_requant {
 /* What a convolution multiplies, without its patches: every row of A is read from an image whose
  * positions have `channels` bytes each,
  *     A[r, t * channels + c] = data[(r / width * pitch + r % width) * channels + at[t] + c]
- * with k = taps * channels. If `run` is not 0, which only kernels that read runs may be given, a tap
- * has so many bytes instead, and B's rows of each tap are padded to a whole group. TAKT_I8_BEYOND positions behind the last one that a row needs may be
- * read too, whatever lies there. */
+ * with k = taps * channels. If `run` is not 0, which only kernels that read runs may be given, it
+ * takes the place of channels in t * channels and in k, and B's rows of each tap are padded to a
+ * whole group. TAKT_I8_BEYOND positions behind the last one that a row needs may be read too,
+ * whatever lies there. */
 enum { TAKT_I8_BEYOND = 32 };
 typedef struct takt_i8_image {
     const uint8_t *data;
@@ -92,10 +93,10 @@ typedef struct takt_gemm_i8_info {
     size_t group;         /* of B's layout */
     /* For these m, n and k, and whether there is an image; bounded by about 1 MiB, and 4 * m. */
     size_t (*scratch_bytes)(const takt_gemm_i8 *g);
-    size_t image; /* channels of an image are a multiple of this; 0: none is read */
+    size_t image;          /* channels of an image are a multiple of this; 0: none is read */
     size_t few_image, few; /* the same for at most `few` columns */
     bool reads_runs;       /* images may have runs */
-    bool wants_unsigned; /* signed A costs more than the same bytes plus 128, taken as unsigned */
+    bool wants_unsigned;   /* signed A costs more than the same bytes plus 128, taken as unsigned */
 } takt_gemm_i8_info;
 
 TAKT_KERNEL_FAMILY(gemm_i8, takt_gemm_i8_fn)

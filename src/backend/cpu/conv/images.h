@@ -43,7 +43,8 @@ typedef struct takt_image_rows {
 takt_image_rows takt_image_share(const takt_image *o, size_t task);
 /* The block at the beginning of `rest`. */
 takt_image_rows takt_image_block(const takt_image *o, takt_image_rows rest);
-/* Fills the block's image at `to` from all of x; every byte of padding is `border`, and flipped as well. */
+/* Fills the block's image at `to` from all of x; every byte of padding is `border`,
+ * flipped as well. */
 void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, int border,
                      void *to);
 

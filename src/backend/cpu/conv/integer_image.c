@@ -91,8 +91,8 @@ takt_status takt_integer_image_compile(takt_planner *p, const takt_conv_shape *s
     if (f == NULL)
         return TAKT_ERR_MEMORY;
     f->integer = *n;
-    f->image = (takt_image){
-        .shape = *s, .from_bytes = 1, .to_bytes = 1, .flip = takt_integer_flip(n)};
+    f->image =
+        (takt_image){.shape = *s, .from_bytes = 1, .to_bytes = 1, .flip = takt_integer_flip(n)};
     TAKT_TRY(takt_image_plan(p, &f->image, TAKT_I8_BEYOND));
     const double operations =
         2.0 * (double)(s->batch * s->positions) * (double)s->k * (double)s->cout;

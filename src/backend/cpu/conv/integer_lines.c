@@ -228,8 +228,7 @@ static void cut_tasks(takt_planner *p, facts *f)
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
     const double operations = 2.0 * (double)m * (double)c->k * (double)c->cout;
-    const double gathering =
-        f->at != NULL ? 0 : TAP * (double)m * (double)(c->kernel[1] * f->runs);
+    const double gathering = f->at != NULL ? 0 : TAP * (double)m * (double)(c->kernel[1] * f->runs);
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const takt_cut_work work = {m, (c->cout + 15) / 16, f->integer.info->rows, PER_ROW};
     f->cut = takt_cpu_cut(&work, takt_cpu_tasks(p, operations / 4 + gathering,
@@ -244,10 +243,8 @@ static size_t kernel_bytes(const facts *f)
     const takt_i8_image runs = {
         .width = f->shape.out[2], .channels = f->shape.stride[2] * f->shape.cin, .run = f->run};
     for (size_t m = 1; m <= rows; m++) {
-        const takt_gemm_i8 g = {.m = m,
-                                .n = f->shape.cout,
-                                .k = f->shape.k,
-                                .image = f->at != NULL ? &runs : NULL};
+        const takt_gemm_i8 g = {
+            .m = m, .n = f->shape.cout, .k = f->shape.k, .image = f->at != NULL ? &runs : NULL};
         const size_t bytes = f->integer.info->scratch_bytes(&g);
         most = bytes > most ? bytes : most;
     }
