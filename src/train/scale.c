@@ -26,15 +26,33 @@ takt_status takt_step_begin_scale(builder *b)
     return b->g->status;
 }
 
-/* NaN is greater than everything, and not below anything. */
+/* The gradient as it was computed: in 16 bits, if it was only widened for the update. */
+static takt_id computed(const takt_graph *g, takt_id grad)
+{
+    const takt_node *n = takt_node_at(g, grad);
+    const bool is_widened = n->op == &takt_op_cast && n->type->dtype == TAKT_F32 &&
+                            takt_dtype_is_float(takt_type_of(g, n->in[0])->dtype) &&
+                            takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) == 16;
+    return is_widened ? n->in[0] : grad;
+}
+
+static takt_id extreme(takt_graph *g, const takt_op *op, takt_id x)
+{
+    return takt_cast(g, takt_reduce_over(g, op, x, NULL, 0, false), TAKT_F32);
+}
+
+/* The largest and the smallest element, which need no copy of the gradient, as absolute values
+ * would. NaN is both: it is not below anything. */
 static takt_id all_finite(builder *b)
 {
     takt_graph *g = b->g;
     takt_id all = TAKT_NONE;
     for (size_t i = 0; i < b->count; i++) {
-        const takt_id size = takt_unary(g, &takt_op_abs, takt_cast(g, b->params[i].grad, TAKT_F32));
-        const takt_id most = takt_reduce_over(g, &takt_op_reduce_max, size, NULL, 0, false);
-        const takt_id own = takt_is_below(g, most, 3e38);
+        const takt_id grad = computed(g, b->params[i].grad);
+        const takt_id most = extreme(g, &takt_op_reduce_max, grad);
+        const takt_id least = takt_unary(g, &takt_op_neg, extreme(g, &takt_op_reduce_min, grad));
+        const takt_id own = takt_binary(g, &takt_op_and, takt_is_below(g, most, 3e38),
+                                        takt_is_below(g, least, 3e38));
         all = all == TAKT_NONE ? own : takt_binary(g, &takt_op_and, all, own);
     }
     return all;

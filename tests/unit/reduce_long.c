@@ -78,6 +78,40 @@ static void parts(void)
         }
 }
 
+/* Rows of bf16 are widened chunk by chunk: the bits of rows that were widened before. */
+static void widened(void)
+{
+    static const size_t sizes[] = {1, 4096, 8193, MOST};
+    static const takt_reduce_op ops[] = {TAKT_REDUCE_SUM, TAKT_REDUCE_MAX, TAKT_REDUCE_MIN};
+    static uint16_t narrow[ROWS * MOST];
+    static float parts[ROWS * CHUNKS], chunk[TAKT_REDUCE_CHUNK];
+    float joined[ROWS], whole[ROWS];
+    const takt_isa_set isas = takt_isa_detect();
+    takt_convert_fn *convert =
+        takt_kernel_as_convert(takt_kernel_find("convert", isas, NULL, 0, NULL));
+    fill();
+    convert(&(takt_convert){.to = TAKT_BF16, .from = TAKT_F32}, narrow, x, ROWS * MOST);
+    convert(&(takt_convert){.to = TAKT_F32, .from = TAKT_BF16}, x, narrow, ROWS * MOST);
+    for (size_t k = 0; k < sizeof ops / sizeof *ops * (sizeof sizes / sizeof *sizes); k++) {
+        const takt_reduce_long l = {
+            .run = (takt_reduce_fn *)takt_kernel_find("reduce_f32", isas, NULL, 0, NULL)->run,
+            .op = ops[k % 3],
+            .dtype = TAKT_F32,
+            .rows = ROWS,
+            .n = sizes[k / 3],
+            .inner = 1,
+            .convert = convert,
+            .from = TAKT_BF16};
+        const size_t units = takt_reduce_long_units(&l);
+        takt_reduce_long_widened(&l, narrow, units / 2, units, parts, chunk);
+        takt_reduce_long_widened(&l, narrow, 0, units / 2, parts, chunk);
+        takt_reduce_long_join(&l, parts, joined);
+        reduce_whole(&l, whole);
+        EXPECT(memcmp(joined, whole, sizeof joined) == 0, "op %d, n %zu: %a, not %a", (int)l.op,
+               l.n, (double)joined[0], (double)whole[0]);
+    }
+}
+
 /* ---- steps of plans ---- */
 
 static const char *const models[] = {
@@ -88,6 +122,8 @@ static const char *const models[] = {
     "model m(x: f32[30011, 17]) { return op.reduce_mean(x, axes=[0]) }",
     "model m(x: f64[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
     "model m(x: i32[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
+    "model m(x: f16[3, 70003]) { return op.reduce_min(x, axes=[1]) }",
+    "model m(x: bf16[70003]) { return op.reduce_sum(x) }",
 };
 
 /* Threads share the chunks: any number of them, with the bits of one. */
@@ -114,4 +150,4 @@ static void threads(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(parts, threads)
+TEST_MAIN(parts, widened, threads)

@@ -75,6 +75,27 @@ void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t fir
         parts_of_columns(l, x, first, end, parts);
 }
 
+void takt_reduce_long_widened(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                              void *parts, void *chunk)
+{
+    const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
+    const size_t narrow = (size_t)takt_dtype_bits(l->from) / 8;
+    const takt_convert c = {.to = l->dtype, .from = l->from};
+    for (; first < end; first++) {
+        const size_t at = first % chunks * CHUNK, n = l->n - at < CHUNK ? l->n - at : CHUNK;
+        l->convert(&c, chunk, (const char *)x + (first / chunks * l->n + at) * narrow, n);
+        const takt_reduce r = {.op = l->op,
+                               .dst = (char *)parts + first * bytes,
+                               .src = chunk,
+                               .count = 1,
+                               .across = n,
+                               .n = n,
+                               .run = n,
+                               .step = 1};
+        l->run(&r);
+    }
+}
+
 /* `n` parts of `inner` results: the first is stored, the others are added in order. */
 #define IN_ORDER(type)                                                                             \
     static void order_##type(const takt_reduce_long *l, const type *part, size_t n, type *y)       \

@@ -7,6 +7,7 @@
 #define TAKT_BACKEND_CPU_REDUCE_LONG_H
 
 #include "ir/dtype.h"
+#include "kernel/convert/convert.h"
 #include "kernel/reduce/reduce.h"
 
 typedef struct takt_reduce_long {
@@ -15,6 +16,8 @@ typedef struct takt_reduce_long {
     takt_dtype dtype;  /* one that has a family */
     size_t rows, n;    /* n > 0; x is [rows, n, inner], the result [rows, inner] */
     size_t inner;
+    takt_convert_fn *convert; /* of rows (inner = 1) whose elements are of type `from` */
+    takt_dtype from;
 } takt_reduce_long;
 
 /* Chunks of one row. */
@@ -24,6 +27,9 @@ size_t takt_reduce_long_units(const takt_reduce_long *l);
 /* Reduces units [first, end) into `parts`, which is [rows, chunks, inner]. */
 void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                             void *parts);
+/* The same where elements are narrower: each chunk is widened into `chunk` first. */
+void takt_reduce_long_widened(const takt_reduce_long *l, const void *x, size_t first, size_t end,
+                              void *parts, void *chunk);
 /* The results from the parts of all chunks. */
 void takt_reduce_long_join(const takt_reduce_long *l, const void *parts, void *y);
 

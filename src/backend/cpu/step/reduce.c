@@ -20,7 +20,8 @@ typedef struct facts {
     bool is_arg;
     size_t outer, inner; /* results = outer * inner: x is [outer, n, inner] if is_plain */
     size_t n, count;
-    size_t grain; /* units of a long reduction that stay together */
+    size_t grain;  /* units of a long reduction that stay together */
+    size_t joined; /* offset in its scratch of results that must be narrowed */
     bool is_plain;
     takt_strided walk; /* otherwise: results by reduced elements, read with strides */
 } facts;
@@ -165,10 +166,7 @@ static bool narrows(const facts *f)
 static char *results(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    if (!narrows(f))
-        return takt_view_data(t, &s->out[0]);
-    const size_t wide = f->is_plain ? f->count * f->n * bytes_of(f->compute) : 0;
-    return (char *)t->scratch + takt_cpu_aligned(wide);
+    return narrows(f) ? (char *)t->scratch + f->joined : takt_view_data(t, &s->out[0]);
 }
 
 enum { POLLED = 1 << 18 }; /* elements */
@@ -199,7 +197,9 @@ static takt_reduce_long long_of(const facts *f)
                               .dtype = f->compute,
                               .rows = f->outer,
                               .n = f->n,
-                              .inner = f->inner};
+                              .inner = f->inner,
+                              .convert = f->convert,
+                              .from = f->from};
 }
 
 /* Few rows of many chunks: divided by chunks, and read as several streams. Columns of more than one
@@ -208,11 +208,11 @@ static takt_reduce_long long_of(const facts *f)
 static bool is_long(const facts *f)
 {
     enum { ROWS = 64, CHUNKS = 4 };
-    if (!f->is_plain || f->is_arg || f->from != f->compute || f->to != f->compute)
+    if (!f->is_plain || f->is_arg)
         return false;
     if (f->inner == 1)
         return f->count <= ROWS && f->n >= CHUNKS * TAKT_REDUCE_CHUNK;
-    return f->n > TAKT_REDUCE_CHUNK;
+    return f->from == f->compute && f->to == f->compute && f->n > TAKT_REDUCE_CHUNK;
 }
 
 static void run_long(const takt_step *s, const takt_task *t)
@@ -224,14 +224,12 @@ static void run_long(const takt_step *s, const takt_task *t)
     takt_cpu_share(takt_reduce_long_units(&l), f->grain, t->index, s->task_count, &first, &end);
     for (size_t last; first < end && !takt_poll_stops(t->poll); first = last) {
         last = end - first < POLLED / each ? end : first + POLLED / each;
-        takt_reduce_long_parts(&l, takt_view_data(t, &s->in[0]), first, last, t->scratch);
+        const void *x = takt_view_data(t, &s->in[0]);
+        if (f->from == f->compute)
+            takt_reduce_long_parts(&l, x, first, last, t->scratch);
+        else
+            takt_reduce_long_widened(&l, x, first, last, t->scratch, t->scratch_own);
     }
-}
-
-static void join_long(const takt_step *s, const takt_task *t)
-{
-    const takt_reduce_long l = long_of(s->data);
-    takt_reduce_long_join(&l, t->scratch, takt_view_data(t, &s->out[0]));
 }
 
 static void narrow(const takt_step *s, const takt_task *t)
@@ -239,6 +237,15 @@ static void narrow(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const takt_convert c = {.to = f->to, .from = f->compute};
     takt_pace_convert(t, f->convert, &c, takt_view_data(t, &s->out[0]), results(s, t), f->count);
+}
+
+static void join_long(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    const takt_reduce_long l = long_of(f);
+    takt_reduce_long_join(&l, t->scratch, results(s, t));
+    if (narrows(f))
+        narrow(s, t);
 }
 
 /* ---- compiling ---- */
@@ -289,7 +296,7 @@ static void set_geometry(facts *f, const takt_view *x, const bool *is_reduced)
     f->walk = takt_strided_of(dim, stride, rank, bytes_of(f->from));
 }
 
-static void set_scratch(takt_step *s, const facts *f)
+static void set_scratch(takt_step *s, facts *f)
 {
     const size_t wide = bytes_of(f->compute);
     if (!f->is_plain) {
@@ -299,7 +306,8 @@ static void set_scratch(takt_step *s, const facts *f)
         s->before = widen;
     }
     if (narrows(f)) {
-        s->scratch_bytes += f->count * wide;
+        f->joined = takt_cpu_aligned(s->scratch_bytes);
+        s->scratch_bytes = f->joined + f->count * wide;
         s->after = narrow;
     }
 }
@@ -322,7 +330,10 @@ static void compile_long(takt_planner *p, facts *f, double work)
     f->grain = grain_of(p, &l);
     const size_t most = (takt_reduce_long_units(&l) + f->grain - 1) / f->grain;
     takt_step *s = p->step;
-    s->scratch_bytes = f->count * takt_reduce_long_chunks(&l) * bytes_of(f->compute);
+    const size_t wide = bytes_of(f->compute);
+    f->joined = takt_cpu_aligned(f->count * takt_reduce_long_chunks(&l) * wide);
+    s->scratch_bytes = f->joined + (narrows(f) ? f->count * wide : 0);
+    s->scratch_each = f->from != f->compute ? TAKT_REDUCE_CHUNK * wide : 0;
     s->run = run_long;
     s->after = join_long;
     s->task_count = takt_cpu_tasks(p, work, bytes, most);
@@ -351,14 +362,14 @@ static takt_status compile(takt_planner *p)
     f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     find_axes(n, x->rank, is_reduced);
     set_geometry(f, x, is_reduced);
-    set_scratch(p->step, f);
-    p->step->run = run;
     p->step->data = f;
     const double work = (double)f->count * (double)f->n;
     if (is_long(f)) {
         compile_long(p, f, work);
         return TAKT_OK;
     }
+    set_scratch(p->step, f);
+    p->step->run = run;
     p->step->task_count =
         takt_cpu_tasks(p, work, work * (double)bytes_of(f->from), (f->count + 15) / 16);
     return TAKT_OK;
