@@ -36,27 +36,68 @@ static bool add_state(const takt_plan *plan, takt_arena *arena, parts *p)
     return true;
 }
 
-/* Bytes that live during each step, by the phase of the value. */
+/* Bytes that live during each step, `forward` and then gradients, as differences. */
+typedef struct lives {
+    int64_t *live;
+    size_t steps;
+} lives;
+
+/* What a buffer holds: a gradient may be written over the activation that it was computed from. */
+typedef struct holding {
+    int from;
+    takt_phase phase;
+} holding;
+
+static void add_life(lives *l, const takt_buffer *b, const holding *h, int end)
+{
+    int64_t *of = l->live + (h->phase == TAKT_PHASE_FORWARD ? 0 : l->steps);
+    if (end <= h->from)
+        return;
+    of[h->from] += (int64_t)b->bytes;
+    of[end] -= (int64_t)b->bytes;
+}
+
+static bool is_value(const takt_buffer *b)
+{
+    return b->place == TAKT_PLACE_ARENA && b->value != TAKT_NONE && b->last >= 0;
+}
+
+static void add_lives(const takt_plan *plan, const unsigned char *phase, holding *held, lives *l)
+{
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const takt_step *step = &plan->steps[s];
+        const takt_phase made = takt_phase_of(phase, step->nodes, step->node_count);
+        for (size_t k = 0; k < step->out_count; k++) {
+            const uint32_t buffer = step->out[k].buffer;
+            holding *h = &held[buffer];
+            if (!is_value(&plan->buffers[buffer]))
+                continue;
+            if (h->from >= 0)
+                add_life(l, &plan->buffers[buffer], h, (int)s);
+            *h = (holding){.from = (int)s, .phase = made};
+        }
+    }
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        if (held[i].from >= 0)
+            add_life(l, &plan->buffers[i], &held[i], plan->buffers[i].last + 1);
+}
+
 static bool add_arena(const takt_plan *plan, takt_arena *arena, parts *p)
 {
     const size_t steps = plan->step_count + 1;
     unsigned char *phase = takt_arena_array(arena, plan->graph->count, 1);
-    int64_t *live = takt_arena_array(arena, 2 * steps, sizeof *live);
-    if (phase == NULL || live == NULL)
+    holding *held = takt_arena_array(arena, plan->buffer_count, sizeof *held);
+    lives l = {takt_arena_array(arena, 2 * steps, sizeof *l.live), steps};
+    if (phase == NULL || held == NULL || l.live == NULL)
         return false;
     takt_phases(plan->graph, phase);
-    for (size_t i = 0; i < plan->buffer_count; i++) {
-        const takt_buffer *b = &plan->buffers[i];
-        if (b->place != TAKT_PLACE_ARENA || b->value == TAKT_NONE || b->last < 0)
-            continue;
-        int64_t *of = live + (phase[b->value] == TAKT_PHASE_FORWARD ? 0 : steps);
-        of[b->first > 0 ? b->first : 0] += (int64_t)b->bytes;
-        of[b->last + 1 < (int)steps ? b->last + 1 : (int)steps - 1] -= (int64_t)b->bytes;
-    }
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        held[i].from = -1;
+    add_lives(plan, phase, held, &l);
     int64_t forward = 0, gradient = 0;
     for (size_t i = 0; i + 1 < steps; i++) {
-        forward += live[i];
-        gradient += live[steps + i];
+        forward += l.live[i];
+        gradient += l.live[steps + i];
         p->activations = (uint64_t)forward > p->activations ? (uint64_t)forward : p->activations;
         p->gradients = (uint64_t)gradient > p->gradients ? (uint64_t)gradient : p->gradients;
     }
