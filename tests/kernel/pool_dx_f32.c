@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { X, DY, DIVISOR, DX, WANT, ROWS_MAX = 5 };
+enum { X, DY, DIVISOR, DX, WANT, ROWS_MAX = 5, COLUMNS = 28 /* of the benchmark */ };
 
 check_fn check_pool_dx_f32;
 
@@ -54,13 +54,17 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_dx_f32 p,
         check_intact(c, slot);
 }
 
-/* Windows of `taps` by `taps` elements, two apart; dx is read only where they overlap. */
-static void bench_as(takt_check *c, const char *name, size_t taps)
+/* Windows of `taps` by `taps` elements, two apart; dx is read only where they overlap, x only to
+ * find the largest. */
+static void bench_as(takt_check *c, const char *name, size_t taps, bool is_average)
 {
+    float divisor[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++)
+        divisor[i] = (float)(taps * taps);
     const bool is_disjoint = taps <= 2;
     takt_pool_dx_f32 p = {.channels = 64,
                           .step = 64,
-                          .columns = 28,
+                          .columns = COLUMNS,
                           .width = 54 + taps,
                           .rows = taps,
                           .taps = taps,
@@ -79,14 +83,18 @@ static void bench_as(takt_check *c, const char *name, size_t taps)
     p.x = rows;
     p.dx = to;
     p.dy = dy;
-    CHECK_BENCH(c, name, 4.0 * (double)((is_disjoint ? 2 : 3) * in + out), 0,
+    p.divisor = is_average ? divisor : NULL;
+    const size_t passes = (is_disjoint ? 1u : 2u) + (is_average ? 0u : 1u);
+    CHECK_BENCH(c, name, 4.0 * (double)(passes * in + out), 0,
                 takt_kernel_as_pool_dx_f32(c->kernel)(&p));
 }
 
 static void bench(takt_check *c)
 {
-    bench_as(c, "max 2x2", 2);
-    bench_as(c, "max 3x3", 3);
+    bench_as(c, "max 2x2", 2, false);
+    bench_as(c, "max 3x3", 3, false);
+    bench_as(c, "average 2x2", 2, true);
+    bench_as(c, "average 3x3", 3, true);
 }
 
 /* Windows that share nothing, some of them in padding. */
