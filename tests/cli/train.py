@@ -247,6 +247,8 @@ def mistakes():
     labels = write("labels.csv", "\n".join("1,2,3,4,5,6," + str(i) for i in range(4)) + "\n")
     fails(2, "train", NET, "--data", labels, says=["labels go up to 3", "for 3 classes"])
     succeeds("train", NET, "--data", labels, "--loss", "cross_entropy:ignore=3")
+    told = fails(4, "train", NET, *COMMON, "--memory-limit", "1K", says=["--batch-size 1 "])
+    expect("-D " not in told, f"a flag that train does not have: {told}")
     for flag in ("-o", "--curve", "--log"):
         told = fails(1, "train", NET, *COMMON, flag, path("nowhere/net.taktp"),
                      says=["there is no folder"])
@@ -325,6 +327,8 @@ def not_lost():
                                           "log.jsonl"], os.listdir(folder))
     expect("going on after step 29\n" in takt(*args, "--epochs", "2", "--resume").stderr,
            "two trainings are mixed")
+    said = takt(*args, "--epochs", "2", "--resume").stderr
+    expect("complete since step 58; more --epochs" in said, said)
 
 
 learns()

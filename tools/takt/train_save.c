@@ -65,8 +65,9 @@ bool tool_checkpoint_retire(tool_training *g, int *code)
         return true;
     const int newest = is_there[1] && (!is_there[0] || is_later(&facts[1], &facts[0]));
     snprintf(kept, sizeof kept, "%s/checkpoint.old", folder);
-    if (rename(path[newest], kept) != 0 ||
-        (is_there[1 - newest] && remove(path[1 - newest]) != 0)) {
+    /* In this order a crash in between leaves the newest one where --resume finds it. */
+    if ((is_there[1 - newest] && remove(path[1 - newest]) != 0) ||
+        rename(path[newest], kept) != 0) {
         *code = tool_cannot_write(g->t, kept);
         return false;
     }

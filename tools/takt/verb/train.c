@@ -71,14 +71,33 @@ static const char *expected(const tool_training *g, char *to, size_t size)
     return to;
 }
 
+/* What would fit has a size of the batch as `takt plan` takes it: "-D batch=4". */
+static void name_batch_flag(takt_error *e)
+{
+    static const char flag[] = "--batch-size ";
+    char rest[TAKT_ERROR_TEXT];
+    char *at = strstr(e->hint, "-D ");
+    const char *size = at != NULL ? strchr(at, '=') : NULL;
+    if (size == NULL)
+        return;
+    snprintf(rest, sizeof rest, "%s", size + 1);
+    snprintf(at, sizeof e->hint - (size_t)(at - e->hint), "%s%s", flag, rest);
+}
+
+static int cannot_plan(const tool_training *g)
+{
+    takt_error e = *takt_last_error_info(g->t->ctx);
+    name_batch_flag(&e);
+    return tool_report_error(g->t, &e);
+}
+
 static int introduce(tool_training *g)
 {
     uint64_t numbers;
     size_t frozen;
     takt_plan_info info;
-    const takt_status status = takt_trainer_plan(g->trainer, g->batch.view, g->batch.count, &info);
-    if (status != TAKT_OK)
-        return tool_finish(g->t, status);
+    if (takt_trainer_plan(g->trainer, g->batch.view, g->batch.count, &info) != TAKT_OK)
+        return cannot_plan(g);
     if (tool_on(g->t, TAKT_F_QUIET))
         return TAKT_EXIT_OK;
     FILE *to = tool_on(g->t, TAKT_F_JSON) ? stderr : stdout;
@@ -120,8 +139,10 @@ static void tell_start(const tool_training *g, bool found)
     if (tool_on(g->t, TAKT_F_QUIET))
         return;
     if (found)
-        fprintf(stderr, "takt: going on after step %llu\n",
-                (unsigned long long)takt_trainer_steps(g->trainer));
+        fprintf(stderr, "takt: %s step %llu%s\n",
+                tool_is_trained(g) ? "the training is complete since" : "going on after",
+                (unsigned long long)takt_trainer_steps(g->trainer),
+                tool_is_trained(g) ? "; more --epochs or --steps continue it" : "");
     else
         fprintf(stderr, "takt: %s has no checkpoint: training starts at the beginning\n",
                 tool_text_of(g->t, TAKT_F_CHECKPOINT));
