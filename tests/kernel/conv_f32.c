@@ -131,6 +131,25 @@ static void groups(takt_check *c, const takt_kernel *reference)
                 round);
 }
 
+/* More than a panel, in tiles of two where vectors are long: inputs in runs and apart, and sums
+ * that continue. */
+static void wide(takt_check *c, const takt_kernel *reference)
+{
+    int round = 0;
+    for (size_t n = TAKT_CONV_PANEL + 1; n <= 5 * TAKT_CONV_PANEL; n += 1 + check_below(c, 9))
+        for (size_t columns = 5; columns <= 31; columns += 1 + check_below(c, 3), round++)
+            one(c, reference,
+                (takt_conv_f32){.lines = 1 + check_below(c, 3),
+                                .columns = columns,
+                                .channels = round % 3 ? n : n / TAKT_CONV_PANEL * TAKT_CONV_PANEL,
+                                .ld = round % 2 ? n + check_below(c, 40) : 0,
+                                .k = 1 + check_below(c, 70),
+                                .line = check_below(c, 70),
+                                .step = check_below(c, 40),
+                                .adds = round % 5 < 2},
+                round);
+}
+
 static void benches(takt_check *c)
 {
     bench(c, "6 of 400",
@@ -169,6 +188,13 @@ static void benches(takt_check *c)
           (takt_conv_f32){.lines = 3, .columns = 160, .channels = 16, .k = 27, .step = 2});
     bench(c, "16 of 200",
           (takt_conv_f32){.lines = 14, .columns = 14, .channels = 16, .k = 200, .step = 8});
+    bench(c, "32 of 27, relu",
+          (takt_conv_f32){
+              .lines = 2, .columns = 112, .channels = 32, .k = 27, .step = 6, .relu = true});
+    bench(c, "32 of 256",
+          (takt_conv_f32){.lines = 2, .columns = 56, .channels = 32, .k = 256, .step = 32});
+    bench(c, "64 of 256, step 64",
+          (takt_conv_f32){.lines = 2, .columns = 28, .channels = 64, .k = 256, .step = 64});
     bench(c, "16 of 144",
           (takt_conv_f32){
               .lines = 14, .columns = 14, .channels = 16, .ld = 64, .k = 144, .step = 16});
@@ -200,6 +226,7 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
             round++);
     thin(c, reference);
     groups(c, reference);
+    wide(c, reference);
     c->digest = digest;
     benches(c);
 }

@@ -1,5 +1,5 @@
-/* conv_groups.c - convolutions with few channels per group, and with non-adjacent taps, have the
- * bits of the reference. */
+/* conv_groups.c - convolutions with few channels per group, of several panels, and with
+ * non-adjacent taps, have the bits of the reference. */
 #include "test.h"
 
 #include "util/conv_case.h"
@@ -37,6 +37,32 @@ static void few_channels(void)
     CONV_CASES(cases);
 }
 
+/* More channels than a panel of weights has, in one group and in each of some. */
+static void many_panels(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[1, 14, 15, 40]) { return conv(x, 48, 3, pad=1, groups=2, layout=nhwc, "
+         "act=relu) }",
+         400, true},
+        {"model m(x: f32[2, 9, 17, 96]) { return conv(x, 80, 3, stride=2, pad=1, groups=2, "
+         "layout=nhwc) }",
+         900, true},
+        {"model m(x: f32[1, 3, 31, 29]) { return conv(x, 33, 3, stride=2, pad=1, act=relu) |> "
+         "conv(40, 3, stride=2, pad=1) }",
+         400, true},
+        {"model m(x: f32[2, 17, 19, 36], r: f32[2, 9, 10, 64]) { return relu(conv(x, 64, 3, "
+         "stride=2, pad=1, layout=nhwc) + r) }",
+         400, true},
+        /* 279 products: zeros follow the last of two chunks */
+        {"model m(x: f32[1, 13, 18, 31]) { return conv(x, 20, 3, stride=2, layout=nhwc) }", 300,
+         true},
+        {"model m(x: f32[1, 12, 30, 7]) { return min(max(conv(x, 50, [5, 2], dilation=[1, 3], "
+         "pad=[2, 3, 2, 0], layout=nhwc), -0.05), 0.1) }",
+         300, true},
+    };
+    CONV_CASES(cases);
+}
+
 /* Non-adjacent taps, gathered one by one: inside x, and partly or all outside. */
 static void holes(void)
 {
@@ -56,4 +82,4 @@ static void holes(void)
     CONV_CASES(cases);
 }
 
-TEST_MAIN(few_channels, holes)
+TEST_MAIN(few_channels, many_panels, holes)

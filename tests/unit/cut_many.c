@@ -58,8 +58,8 @@ static const work works[] = {
     {"model m(x: f32[1, 30, 31, 64]) seed=1 {\n  param w: f32[64, 3, 3, 16] = normal(0, 0.1)\n"
      "  return op.conv(x, w, pad=[1, 1, 1, 1], groups=4, layout=nhwc)\n}",
      17},
-    {"model m(x: f32[1, 25, 26, 80]) seed=1 {\n  param w: f32[80, 3, 3, 20] = normal(0, 0.1)\n"
-     "  return op.conv(x, w, pad=[1, 1, 1, 1], groups=4, layout=nhwc)\n}",
+    {"model m(x: f32[1, 15, 16, 136]) seed=1 {\n  param w: f32[136, 3, 3, 68] = normal(0, 0.1)\n"
+     "  return op.conv(x, w, pad=[1, 1, 1, 1], groups=2, layout=nhwc)\n}",
      0},
 };
 

@@ -124,7 +124,9 @@ static void bytes_are_halved(void)
     takt_model *m = run_model(ctx, text);
     const takt_plan_info wide = info_of(m, NULL, false), half = info_of(m, "bf16", false),
                          dry = info_of(m, "bf16", true);
-    EXPECT(2 * half.packed == wide.packed, "packed %llu, %llu in f32",
+    /* The 27 rows of k may be taken in pairs, as factors of 16 bits are: one more row of 32. */
+    const uint64_t more = 2 * half.packed - wide.packed;
+    EXPECT(more == 0 || more == 2 * 32 * sizeof(uint16_t), "packed %llu, %llu in f32",
            (unsigned long long)half.packed, (unsigned long long)wide.packed);
     EXPECT(half.weights + 400 == wide.weights, "weights %llu, %llu in f32: the table's 400 less",
            (unsigned long long)half.weights, (unsigned long long)wide.weights);

@@ -51,6 +51,7 @@ typedef void takt_conv_f32_fn(const takt_conv_f32 *c);
 typedef struct takt_conv_f32_info {
     size_t channels; /* most channels of y: beyond that a product of patches is faster */
     bool planes;     /* channels of x that are not adjacent cost less than a transpose */
+    bool wide;       /* more than a panel costs no more than a product of patches */
 } takt_conv_f32_info;
 
 TAKT_KERNEL_FAMILY(conv_f32, takt_conv_f32_fn)

@@ -22,6 +22,6 @@ static void run(const takt_conv_f32 *c)
                 one(c, c->x + l * c->line + q * c->step, o, c->y + (l * c->columns + q) * c->ld);
 }
 
-static const takt_conv_f32_info info = {TAKT_CONV_PANEL, true};
+static const takt_conv_f32_info info = {TAKT_CONV_PANEL, true, false};
 
 TAKT_KERNELS(conv_f32, TAKT_KERNEL(conv_f32, SIMD_NAME, SIMD_RANK, run, &info));

@@ -121,7 +121,7 @@ static void run(const takt_step *s, const takt_task *t)
         c.lines = o->out[1] - line < f->lines ? o->out[1] - line : f->lines;
         for (size_t l = 0; l < extent(o, 1, c.lines); l++)
             copy_line(f, from, line * o->stride[1] + l, copy + l * f->width * o->cin);
-        c.w = w + group * TAKT_CONV_PANEL * o->k;
+        c.w = w + group * takt_panels_columns(takt_near_panels, o->cout) * o->k;
         takt_near_lines_run(&f->near, s, t, &c, (sample * o->out[1] + line) * o->out[2],
                             group * o->cout);
     }

@@ -24,8 +24,9 @@ enum {
     FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
     SOME = 8,                /* the same where patches are long */
     DEEP = 8,
-    WIDE = 32,             /* channels of x and outputs of a line that make turning x pay off */
-    MORE_COPIED = 96 << 10 /* of lines of such a convolution: each input is used more often */
+    WIDE = 32,              /* channels of x and outputs of a line that make turning x pay off */
+    MORE_COPIED = 96 << 10, /* of lines of such a convolution: each input is used more often */
+    MOST_COPIED = 160 << 10 /* of lines that many panels read, to stay in L2 */
 };
 
 typedef struct facts {
@@ -81,9 +82,17 @@ bool takt_conv_near_is_thin(const takt_conv_shape *s)
     return is_few && s->cin >= DEEP && s->stride[2] == 1 && (!is_long || s->k_row == s->k);
 }
 
+/* Frames of one line are rows of a product as they are. */
+static bool is_frames(const takt_conv_shape *s)
+{
+    return s->batch == 1 && s->k_row == s->k && s->in[1] == 1 && s->out[1] == 1 &&
+           s->kernel[1] == 1 && (s->dilation[2] == 1 || s->kernel[2] == 1);
+}
+
 bool takt_conv_near_takes_planes(const takt_planner *p, const takt_conv_shape *s)
 {
-    return info_of(p)->planes || takt_conv_near_is_thin(s);
+    const bool is_few = s->cout <= TAKT_CONV_PANEL || s->cin <= FEW;
+    return (info_of(p)->planes && is_few) || takt_conv_near_is_thin(s);
 }
 
 bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
@@ -91,10 +100,11 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
     const bool is_long = s->k > TAKT_GEMM_CHUNK;
     if (s->cout > info_of(p)->channels || s->dtype != TAKT_F32 || !s->is_nhwc || s->groups > 1 ||
-        s->k == 0 || s->batch * s->positions == 0 || (is_long && !takt_conv_near_is_thin(s)))
+        s->k == 0 || s->batch * s->positions == 0 ||
+        (is_long && !takt_conv_near_is_thin(s) && !info_of(p)->wide))
         return false;
     if (s->in[0] > 1 || s->out[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 ||
-        s->out[2] < COLUMNS_MIN)
+        s->out[2] < COLUMNS_MIN || (s->cout > TAKT_CONV_PANEL && is_frames(s)))
         return false;
     const size_t line = extent(s, 2, s->out[2]);
     const size_t room = takt_conv_near_is_thin(s) ? 2 : 1;
@@ -280,9 +290,10 @@ static takt_status set_taps(takt_planner *p, facts *f)
 
 /* The memory layout, and the number of output lines whose inputs stay in cache: all, if x is read
  * in place. */
-static void choose_lines(facts *f)
+static void choose_lines(const takt_planner *p, facts *f)
 {
     const takt_conv_shape *s = &f->shape;
+    const bool is_wide = info_of(p)->wide && s->cout > TAKT_CONV_PANEL;
     f->is_transposed = !f->is_planar && takt_conv_near_is_thin(s);
     f->is_copied = f->is_transposed || !is_inside(s, 1) || !is_inside(s, 2);
     const bool has_rows = f->is_planar || f->is_transposed; /* for each channel */
@@ -291,7 +302,9 @@ static void choose_lines(facts *f)
     f->channel = !has_rows ? 1 : f->is_copied ? width : s->in[1] * width;
     f->pitch = f->is_planar && !f->is_copied ? width : width * s->cin;
     f->lines = f->is_copied ? 1 : s->out[1];
-    const size_t most = takt_conv_near_is_thin(s) ? MORE_COPIED : COPIED_BYTES;
+    const size_t most = takt_conv_near_is_thin(s) ? MORE_COPIED
+                        : is_wide                 ? MOST_COPIED
+                                                  : COPIED_BYTES;
     while (f->lines < s->out[1] && extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= most)
         f->lines++;
 }
@@ -319,7 +332,7 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     f->near.run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
     const takt_conv_shape *s = &f->shape;
     f->is_planar = planes != TAKT_NONE;
-    choose_lines(f);
+    choose_lines(p, f);
     TAKT_TRY(set_taps(p, f));
     const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
     TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
