@@ -22,6 +22,10 @@ static const char *const texts[][2] = {
     {"device", "backend"},
     {"grammar-file", "grammar"},
     {"json-schema-file", "json-schema"},
+    {"temperature", "temp"},
+    {"predict", "n-predict"},
+    {"conversation", "interactive"},
+    {"api-key-file", "api-key"},
     {"top-nsigma", "top-n-sigma"},
     {"sampler-seq", "sampling-seq"},
     {"num-threads", "threads"},
@@ -43,10 +47,8 @@ static bool verb_has(const takt_verb *verb, const char *name)
 /* Two letters after one dash, as in llama.cpp: accepted without a note, since they are known
  * names. */
 static const char *const letters[][2] = {
-    {"md", "model-draft"},
-    {"np", "parallel"},
-    {"tb", "threads-batch"},
-    {"ub", "ubatch-size"},
+    {"cnv", "interactive"},   {"jf", "json-schema"},   {"md", "model-draft"}, {"np", "parallel"},
+    {"sys", "system-prompt"}, {"tb", "threads-batch"}, {"ub", "ubatch-size"},
 };
 
 const char *tool_letters(const takt_tool *t, const char *word, size_t length)
@@ -66,6 +68,8 @@ static bool is_run(const takt_tool *t)
 
 const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length)
 {
+    if (t->verb->task == TAKT_TASK_TEXT)
+        return tool_llama_hint(word, length);
     const bool is_batch =
         (length == 1 && *word == 'b') || (length == 5 && strncmp(word, "batch", 5) == 0);
     return is_batch && is_run(t)

@@ -118,11 +118,23 @@ static const char *surplus_of(const takt_tool *t)
     return t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model";
 }
 
-static int check_args(const takt_tool *t)
+/* Text verbs find the model before the text, also if it was given as --model. */
+static bool place_model(takt_tool *t)
+{
+    const char *path = tool_text_of(t, TAKT_F_MODEL);
+    if (path == NULL || t->verb->task != TAKT_TASK_TEXT)
+        return false;
+    memmove(t->args + 1, t->args, t->arg_count * sizeof *t->args); /* has room for one more */
+    t->args[0] = path;
+    t->arg_count++;
+    return true;
+}
+
+static int check_args(takt_tool *t)
 {
     const takt_verb *v = t->verb;
-    const bool has_model =
-        tool_verb_takes(v, TAKT_F_MODEL) && tool_text_of(t, TAKT_F_MODEL) != NULL;
+    const bool has_model = !place_model(t) && tool_verb_takes(v, TAKT_F_MODEL) &&
+                           tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
     char hint[320];
     char name[64];

@@ -7,14 +7,18 @@
 
 /* ---- the command line ---- */
 
-static int unknown_flag(takt_tool *t, const char *word, size_t length)
+/* `word` is the flag with its dashes. */
+static int unknown_flag(takt_tool *t, const char *dashed, size_t length)
 {
+    const size_t dashes = strspn(dashed, "-");
+    const char *word = dashed + dashes;
     const char *names[TAKT_FLAG_IDS];
     size_t count = 0;
     char name[64], verb[64], hint[160];
     for (int id = 0; id < TAKT_FLAG_IDS; id++)
         if (tool_verb_takes(t->verb, (tool_flag_id)id))
             names[count++] = tool_flags[id].name;
+    length -= dashes;
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     const int nearest = takt_nearest(name, names, count);
     const char *foreign = tool_foreign_hint(t, word, length);
@@ -25,8 +29,8 @@ static int unknown_flag(takt_tool *t, const char *word, size_t length)
     else
         snprintf(hint, sizeof hint, "`takt %s --help` lists its flags",
                  tool_typed(t->verb, verb, sizeof verb));
-    return tool_usage_error(t, 1002, hint, "takt %s has no flag --%s",
-                            tool_typed(t->verb, verb, sizeof verb), name);
+    return tool_usage_error(t, 1002, hint, "takt %s has no flag %.*s%s",
+                            tool_typed(t->verb, verb, sizeof verb), (int)dashes, dashed, name);
 }
 
 static tool_flag_id find_long(const takt_verb *verb, const char *word, size_t length)
@@ -84,11 +88,14 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
     if (id == TAKT_F_MEMORY_LIMIT && strchr(value, '=') != NULL &&
         tool_verb_takes(t->verb, TAKT_F_SPACE_LIMITS))
         id = TAKT_F_SPACE_LIMITS; /* cuda=2G: of one memory */
+    if (id == TAKT_F_TEXT_LENGTH && (strcmp(value, "-1") == 0 || strcmp(value, "-2") == 0))
+        value = "0"; /* llama.cpp: without end, and until the context is full */
     return tool_value_check(t, id, value, where) && tool_value_add(t, id, TAKT_FROM_FLAG, value);
 }
 
-static bool take_long(takt_tool *t, const char *word, words *w)
+static bool take_long(takt_tool *t, const char *dashed, words *w)
 {
+    const char *word = dashed + strspn(dashed, "-");
     const size_t length = strcspn(word, "=");
     tool_flag_id id = find_long(t->verb, word, length);
     const char *ours = id == TAKT_FLAG_IDS ? tool_alias(t, word, length) : NULL;
@@ -97,7 +104,7 @@ static bool take_long(takt_tool *t, const char *word, words *w)
         id = find_long(t->verb, ours, strlen(ours));
     }
     if (id == TAKT_FLAG_IDS) {
-        unknown_flag(t, word, length);
+        unknown_flag(t, dashed, (size_t)(word - dashed) + length);
         return false;
     }
     return take(t, id, word[length] == '=' ? word + length + 1 : NULL, w);
@@ -136,11 +143,12 @@ static bool take_letters(takt_tool *t, const char *word, words *w, bool *good)
     return name != NULL;
 }
 
-/* --long, or OpenVINO's -long. */
+/* --long, or OpenVINO's -long, or llama.cpp's -ngl. */
 static bool is_long(const takt_tool *t, const char *word)
 {
-    return word[1] == '-' ||
-           (word[2] != '\0' && tool_alias(t, word + 1, strcspn(word + 1, "=")) != NULL);
+    const size_t length = strcspn(word + 1, "=");
+    return word[1] == '-' || (word[2] != '\0' && (tool_alias(t, word + 1, length) != NULL ||
+                                                  tool_foreign_hint(t, word + 1, length) != NULL));
 }
 
 static bool take_words(takt_tool *t, words *w)
@@ -156,8 +164,7 @@ static bool take_words(takt_tool *t, words *w)
         } else if (word[1] != '-' && take_letters(t, word + 1, w, &good)) {
             if (!good)
                 return false;
-        } else if (!(is_long(t, word) ? take_long(t, word + 1 + (word[1] == '-'), w)
-                                      : take_short(t, word + 1, w))) {
+        } else if (!(is_long(t, word) ? take_long(t, word, w) : take_short(t, word + 1, w))) {
             return false;
         }
     }

@@ -148,6 +148,8 @@ bool tool_parse(takt_tool *t, int argc, char **argv, int *code);
 const char *tool_alias(const takt_tool *t, const char *word, size_t length);
 /* The answer to a flag of other tools that has no counterpart here, or NULL. */
 const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length);
+/* The same for llama.cpp's flags, which text verbs get. */
+const char *tool_llama_hint(const char *word, size_t length);
 /* The same for names that follow one dash, such as -md. */
 const char *tool_letters(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);

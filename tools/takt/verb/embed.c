@@ -49,7 +49,7 @@ const takt_verb takt_verb_embed = {
         "MODEL is a BERT or a T5, as GGUF file or folder. Texts that mean the same have vectors\n"
         "whose product is near 1.",
     .example = "takt embed tests/corpus/gguf/tiny_bert.gguf \"a b\"",
-    .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT, TAKT_F_THREADS,
-              TAKT_F_ISA, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
+              TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},
     .run = run,
 };

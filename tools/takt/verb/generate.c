@@ -204,12 +204,23 @@ static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
                : tool_usage_error(j->t, 9003, NULL, "out of memory for the conversation");
 }
 
+/* A prompt that is too long is not shown before the error. */
+static bool fits(const takt_generator *g, const tool_prompt *prompt)
+{
+    const unsigned flags = TAKT_TOKENIZE_PARSE | TAKT_TOKENIZE_ADD;
+    takt_token_ids ids = {0};
+    return takt_tokenize(takt_generator_tokenizer(g), prompt->text, prompt->length, flags, &ids) ==
+               TAKT_OK &&
+           ids.count <= (size_t)takt_generator_context(g);
+}
+
 static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
 {
     takt_generated result;
     /* The input of an encoder is not a prefix of the decoder's output. */
     const bool continues = !takt_generator_has_encoder(g);
-    const bool shows = continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
+    const bool shows =
+        continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT) && fits(g, prompt);
     if (shows)
         (void)put(j, prompt->text, prompt->length);
     j->options.reuse = true;
@@ -290,7 +301,8 @@ const takt_verb takt_verb_generate = {
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_TEMP, TAKT_F_TOP_K, TAKT_F_TOP_P,
                                     TAKT_F_TEXT_SEED, TAKT_F_CHAT, TAKT_F_JSON_SCHEMA,
                                     TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_PROMPT,
+    .flags = {TAKT_F_MODEL,
+              TAKT_F_PROMPT,
               TAKT_F_PROMPT_FILE,
               TAKT_F_ESCAPE,
               TAKT_F_TEXT_LENGTH,

@@ -98,7 +98,7 @@ const takt_verb takt_verb_tokenize = {
         "the second argument, -p, or a file (-f, - for standard input). Tokens that the model\n"
         "expects around a text are added, and names of special tokens are understood.",
     .example = "takt tokenize tests/corpus/tokenizer/tiny.json \"hello world\"",
-    .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_IDS, TAKT_F_DECODE,
-              TAKT_F_NO_BOS, TAKT_F_NO_PARSE_SPECIAL, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL, TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_IDS,
+              TAKT_F_DECODE, TAKT_F_NO_BOS, TAKT_F_NO_PARSE_SPECIAL, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -1,0 +1,58 @@
+"""text_flags.py - command lines as people of llama.cpp write them: other names of the same flags,
+and what is said about flags that have no counterpart."""
+from _cli import expect, fails, finish, parsed, succeeds, takt
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+
+
+def names():
+    want = parsed("generate", TINY, "-p", "a b", "-n", "8", "--temp", "0", "--json")["text"]
+    for words in (["-m", TINY, "-p", "a b", "-n", "8", "--temp", "0"],
+                  ["--model", TINY, "a b", "--predict", "8", "--temperature", "0"]):
+        got = parsed("generate", *words, "--json")["text"]
+        expect(got == want, f"{words}: {got!r}, not {want!r}")
+    full = [parsed("generate", TINY, "a", "-n", n, "-c", "24", "--temp", "0", "--ignore-eos",
+                   "--json") for n in ("-1", "-2", "0")]
+    expect(full[0]["end"] == "context" and len({f["text"] for f in full}) == 1, f"{full}")
+    ids = parsed("tokenize", TINY, "a b", "--ids", "--json")
+    expect(parsed("tokenize", "-m", TINY, "a b", "--ids", "--json") == ids, "-m of tokenize")
+    expect(parsed("perplexity", "-m", TINY, "-p", "a b a b", "-c", "16", "--json")["tokens"] == 4,
+           "-m of perplexity")
+    fails(1, "generate", TINY, "b", "-jf", '{"not": {}}', says=["3772", "not"])
+    talk = takt("generate", TINY, "-cnv", "-sys", "a", "--chat-template", "vicuna", "-n", "2",
+                input="a b\n")
+    expect(talk.returncode == 0 and talk.stdout.count("> ") == 2, f"-cnv: {talk}")
+
+
+def without_counterpart():
+    for words, hint in ((["-ngl", "99"], "processor"), (["--n-gpu-layers=9"], "processor"),
+                        (["-fa", "on"], "leave it out"), (["--mlock"], "leave it out"),
+                        (["-no-cnv"], "--chat"), (["-st"], "--chat"), (["-i"], "--interactive"),
+                        (["-hf", "a/b"], "file or folder"), (["--lora", "a"], "merge")):
+        fails(2, "generate", TINY, "-p", "a", *words,
+              says=[f"no flag {words[0].split('=')[0]}", hint])
+    fails(2, "serve", TINY, "-a", "name", says=["no flag -a", "called as its file"])
+    fails(2, "generate", TINY, "-p", "a", "-xy", says=["no flag -x"])
+    fails(2, "generate", TINY, "-p", "a", "-n", "-3", says=["-3"])
+
+
+def two_texts():
+    fails(2, "generate", TINY, "a", "-p", "b", says=["two texts"])
+    fails(2, "generate", TINY, "-p", "b", "-j", '{"const": 1}', says=["--json-schema"])
+    fails(2, "generate", "-m", TINY, "a", "b", says=["does not take the argument b"])
+    fails(2, "generate", "-m", TINY, says=["the text is missing"])
+
+
+def too_long():
+    run = takt("generate", TINY, "a b " * 40, "-c", "16")
+    expect(run.returncode == 2 and run.stdout == "" and "do not fit" in run.stderr,
+           f"a prompt that is too long is shown: {run}")
+    expect(succeeds("generate", TINY, "a b", "-c", "16", "-n", "2", "-q").startswith("a b"),
+           "a prompt that fits is not shown")
+
+
+names()
+without_counterpart()
+two_texts()
+too_long()
+finish()
