@@ -4,12 +4,16 @@
 
 #include "serve/serve.h"
 
+/* Whether parts of a message are joined to the string that the template expects. */
+typedef enum takt_joins { TAKT_JOINS_UNKNOWN, TAKT_JOINS, TAKT_JOINS_NOT } takt_joins;
+
 typedef struct takt_reader {
     takt_server *s;
     takt_job *job;
     takt_span body; /* terminated */
     bool is_bad;
     int status, id;
+    takt_joins joins;
     char message[400];
 } takt_reader;
 
@@ -33,5 +37,7 @@ void takt_serve_read_tools(takt_reader *r);
 void takt_serve_limit(takt_reader *r);
 /* The variables of the chat template: the body, with arguments of calls as objects. */
 void takt_serve_put_variables(takt_reader *r, takt_text *text);
+/* A content that is a list of parts (request_parts.c). */
+void takt_serve_put_parts(takt_reader *r, takt_json_writer *w, const takt_json *parts);
 
 #endif

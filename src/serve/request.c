@@ -97,7 +97,8 @@ static void read_settings(takt_reader *r)
 {
     takt_job *job = r->job;
     const takt_json *usage = takt_reader_field(r, "stream_options");
-    const int64_t older = takt_reader_integer(r, "max_tokens", -1, -1, INT32_MAX);
+    const int64_t llama = takt_reader_integer(r, "n_predict", -1, -1, INT32_MAX);
+    const int64_t older = takt_reader_integer(r, "max_tokens", llama, -1, INT32_MAX);
     const int64_t most = takt_reader_integer(r, "max_completion_tokens", older, -1, INT32_MAX);
     job->options.max_tokens = most > 0 ? (size_t)most : 0;
     job->is_mute = most == 0;
@@ -156,23 +157,30 @@ static void read_chat(takt_reader *r)
     takt_text_init(&variables, &r->s->shadow);
     takt_serve_put_variables(r, &variables);
     takt_status status = variables.status;
-    if (status == TAKT_OK)
+    if (status == TAKT_OK && !r->is_bad)
         status = takt_chat_render(r->s->chat, r->s->tokenizer, takt_text_get(&variables), &how,
                                   keep, &text);
     takt_text_deinit(&variables);
     status = status == TAKT_OK ? text.status : status;
     if (status != TAKT_OK)
         (void)takt_reader_failed(r, "messages", status);
-    else
+    else if (!r->is_bad)
         (void)take_ids(r, takt_text_get(&text), text.length);
     takt_text_deinit(&text);
 }
 
-/* A text, or ids. */
+/* A text, also in a list, or ids. */
 static void read_prompt(takt_reader *r)
 {
     takt_job *job = r->job;
     const takt_json *v = takt_reader_field(r, "prompt");
+    const takt_json *first = v != NULL && v->kind == TAKT_JSON_ARRAY ? takt_json_first(v) : NULL;
+    if (first != NULL && first->kind == TAKT_JSON_STRING && v->count > 1) {
+        (void)takt_reader_bad(r, "prompt", "a request has one text; send one for each");
+        return;
+    }
+    if (first != NULL && first->kind == TAKT_JSON_STRING)
+        v = first;
     if (v != NULL && v->kind == TAKT_JSON_STRING) {
         (void)take_ids(r, v->text, v->text_length);
         return;
@@ -189,7 +197,8 @@ static void read_prompt(takt_reader *r)
     for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
         if (!i->is_integer || i->integer < 0 ||
             (uint64_t)i->integer >= takt_tokenizer_count(r->s->tokenizer)) {
-            (void)takt_reader_bad(r, "prompt", "a token id is not in the vocabulary");
+            (void)takt_reader_bad(r, "prompt",
+                                  "a token id is not in the vocabulary, or not a number");
             return;
         }
         job->ids[job->id_count++] = (int32_t)i->integer;

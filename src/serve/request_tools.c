@@ -205,6 +205,8 @@ static void put_message(takt_reader *r, takt_json_writer *w, const takt_json *m)
         takt_json_key(w, i->key);
         if (strcmp(i->key, "tool_calls") == 0 && i->kind == TAKT_JSON_ARRAY)
             put_tool_calls(r, w, i);
+        else if (strcmp(i->key, "content") == 0 && i->kind == TAKT_JSON_ARRAY)
+            takt_serve_put_parts(r, w, i);
         else
             takt_json_value(w, i);
     }

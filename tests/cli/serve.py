@@ -69,6 +69,10 @@ def document(server):
         expect(flag in known, f"docs/serving.md: takt serve has no {flag}")
 
 
+def text_of(body, server):
+    return server.post("/v1/completions", body)[1]["choices"][0]["text"]
+
+
 def texts(server):
     """The same text as the command writes."""
     want = parsed("generate", TINY, "-p", "a b", "-n", "12", "-s", "3", "--json")
@@ -98,6 +102,15 @@ def texts(server):
     expect(len(logs) == got["usage"]["completion_tokens"] and all(
         t["logprob"] <= 0 and len(t["top_logprobs"]) == 2 and
         t["logprob"] == t["top_logprobs"][0]["logprob"] for t in logs), f"{logs}")
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    status, got = server.post("/v1/chat/completions", {
+        **chat, "messages": [{"role": "user", "content": parts}]})
+    lines = server.post("/v1/chat/completions", {
+        **chat, "messages": [{"role": "user", "content": "a\nb"}]})[1]
+    expect(status == 200 and got["choices"] == lines["choices"] and
+           got["usage"]["prompt_tokens"] == lines["usage"]["prompt_tokens"], f"{got}, not {lines}")
+    status, got = server.post("/completion", {"prompt": ["a b"], "n_predict": 12, "seed": 3})
+    expect(status == 200 and got["choices"][0]["text"] == text_of(ask, server), f"{got}")
     held = {"prompt": "b", "max_tokens": 40, "temperature": 3, "grammar": 'root ::= "ab" " a"{2}'}
     status, got = server.post("/v1/completions", held)
     expect(got["choices"][0]["text"] == "ab a a" and
@@ -130,7 +143,7 @@ def refusals(server):
                         ({**text, "response_format": {"type": "x"}}, "response_format"),
                         ({**text, "response_format": {"type": "json_schema", "json_schema": {
                             "schema": {"not": {}}}}}, "not"),
-                        ({"prompt": [99]}, "vocabulary"), ({"prompt": "a " * 9000}, "context"),
+                        ({"prompt": [99]}, "vocabulary"), ({"prompt": ["a", "b"]}, "one text"), ({"prompt": "a " * 9000}, "context"),
                         ({**text, "logit_bias": {"x": 1}}, "logit_bias"),
                         ({**text, "logit_bias": [1]}, "logit_bias"),
                         ({**text, "samplers": ["top_k", "q"]}, "q"),
@@ -144,6 +157,10 @@ def refusals(server):
         status, got = server.post("/v1/completions", body)
         expect(status == 400 and words in got["error"]["message"] and got["error"]["code"] > 0,
                f"{str(body)[:80]}: {status} {got}")
+    for part in ({"type": "image_url", "image_url": {"url": "a"}}, {"text": "a"}, "a", 1):
+        status, got = server.post("/v1/chat/completions",
+                                  {"messages": [{"role": "user", "content": [part]}]})
+        expect(status == 400 and "part" in got["error"]["message"], f"{part}: {status} {got}")
     status, got = server.post("/v1/chat/completions", {"messages": 3})
     expect(status == 400 and got["error"]["code"] == 3783, f"{got}")
 
