@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 
+import _ceilings
 from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
@@ -94,6 +95,11 @@ def shares():
     expect(got["prompt_share"] > 0 and got["share"] > 0, f"{got}")
     said = takt("generate", TINY, "a b a b", "-n", "8", "--temp", "0").stderr
     expect(said.count("% of the ceiling)") == 2, said)
+    low = os.path.join(TMP, "low")
+    _ceilings.keep(TOOL, low, 1e-6)
+    above = takt("generate", TINY, "a b a b", "-n", "8", "--temp", "0",
+                 env={"XDG_CACHE_HOME": low}).stderr
+    expect(above.count("(above the ceiling kept here)") == 2 and "%" not in above, above)
     bare = takt("generate", TINY, "a b a b", "-n", "8", "--temp", "0",
                 env={"XDG_CACHE_HOME": os.path.join(TMP, "empty")}).stderr
     expect("ceiling" not in bare and "tokens/s" in bare, bare)
