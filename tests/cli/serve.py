@@ -143,7 +143,9 @@ def refusals(server):
                         ({**text, "response_format": {"type": "x"}}, "response_format"),
                         ({**text, "response_format": {"type": "json_schema", "json_schema": {
                             "schema": {"not": {}}}}}, "not"),
-                        ({"prompt": [99]}, "vocabulary"), ({"prompt": ["a", "b"]}, "one text"), ({"prompt": "a " * 9000}, "context"),
+                        ({"prompt": [99]}, "vocabulary"),
+                        ({"prompt": ["a", "b"]}, "one text"),
+                        ({"prompt": "a " * 9000}, "context"),
                         ({**text, "logit_bias": {"x": 1}}, "logit_bias"),
                         ({**text, "logit_bias": [1]}, "logit_bias"),
                         ({**text, "samplers": ["top_k", "q"]}, "q"),
