@@ -328,6 +328,16 @@ static void run(const takt_gemm_i8 *g)
     tiles_end();
 }
 
-static const takt_gemm_i8_info info = {MR, NR, 4, scratch_bytes, STEP, 4, FEW, true, true};
+static const takt_gemm_i8_info info = {
+    .rows = MR,
+    .columns = NR,
+    .group = 4,
+    .scratch_bytes = scratch_bytes,
+    .image = STEP,
+    .few_image = 4,
+    .few = FEW,
+    .reads_runs = true,
+    .wants_unsigned = true,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "amx_32x32", 50, run, &info));

@@ -124,6 +124,13 @@ void takt_requant_row_avx2(const takt_gemm_i8 *g, const uint32_t *x, size_t row,
     requant_scaled(g, x, row, col, n);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE, PIECE, 0, false, false};
+static const takt_gemm_i8_info info = {
+    .rows = MR,
+    .columns = NR,
+    .group = GROUP,
+    .scratch_bytes = scratch_bytes,
+    .image = PIECE,
+    .few_image = PIECE,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx2_3x16", 20, run, &info));

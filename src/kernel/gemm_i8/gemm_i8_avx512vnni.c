@@ -191,6 +191,16 @@ static void run_vnni(const takt_gemm_i8 *g)
         run(g);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, bytes, GROUP, GROUP, SIZE_MAX, true, true};
+static const takt_gemm_i8_info info = {
+    .rows = MR,
+    .columns = NR,
+    .group = GROUP,
+    .scratch_bytes = bytes,
+    .image = GROUP,
+    .few_image = GROUP,
+    .few = SIZE_MAX,
+    .reads_runs = true,
+    .wants_unsigned = true,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run_vnni, &info));

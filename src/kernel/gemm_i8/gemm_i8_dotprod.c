@@ -98,6 +98,13 @@ static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, si
         row_fixed(g->scratch, b, b_step, steps, sums, 1);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, PIECE, PIECE, 0, false, false};
+static const takt_gemm_i8_info info = {
+    .rows = MR,
+    .columns = NR,
+    .group = GROUP,
+    .scratch_bytes = scratch_bytes,
+    .image = PIECE,
+    .few_image = PIECE,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "dotprod_6x16", 20, run, &info));

@@ -189,6 +189,13 @@ static void run_i8mm(const takt_gemm_i8 *g)
         run(g);
 }
 
-static const takt_gemm_i8_info info = {MR, NR, GROUP, scratch_bytes, GROUP, GROUP, 0, false, false};
+static const takt_gemm_i8_info info = {
+    .rows = MR,
+    .columns = NR,
+    .group = GROUP,
+    .scratch_bytes = scratch_bytes,
+    .image = GROUP,
+    .few_image = GROUP,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "i8mm_6x16", 30, run_i8mm, &info));

@@ -36,6 +36,13 @@ static size_t scratch_bytes(const takt_gemm_i8 *g)
     return 0;
 }
 
-static const takt_gemm_i8_info info = {1, 16, 4, scratch_bytes, 1, 1, 0, false, false};
+static const takt_gemm_i8_info info = {
+    .rows = 1,
+    .columns = 16,
+    .group = 4,
+    .scratch_bytes = scratch_bytes,
+    .image = 1,
+    .few_image = 1,
+};
 
 TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "scalar", 0, run, &info));
