@@ -24,6 +24,17 @@ def names():
     expect(talk.returncode == 0 and talk.stdout.count("> ") == 2, f"-cnv: {talk}")
 
 
+def beaten():
+    """What the command line says counts before the environment."""
+    want = succeeds("generate", TINY, "a b", "-n", "4", "--temp", "0")
+    for name, value in (("TAKT_MODEL", "nothing.gguf"), ("TAKT_PROMPT", "b b")):
+        got = succeeds("generate", TINY, "a b", "-n", "4", "--temp", "0", env={name: value})
+        expect(got == want, f"{name}: {got!r}, not {want!r}")
+    got = succeeds("generate", "-n", "4", "--temp", "0",
+                   env={"TAKT_MODEL": TINY, "TAKT_PROMPT": "a b"})
+    expect(got == want, f"both from the environment: {got!r}, not {want!r}")
+
+
 def without_counterpart():
     for words, hint in ((["-ngl", "99"], "processor"), (["--n-gpu-layers=9"], "processor"),
                         (["-fa", "on"], "leave it out"), (["--mlock"], "leave it out"),
@@ -52,6 +63,7 @@ def too_long():
 
 
 names()
+beaten()
 without_counterpart()
 two_texts()
 too_long()

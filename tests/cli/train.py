@@ -259,12 +259,19 @@ def skips():
     """Steps whose loss is not finite: reported with their cause, or skipped."""
     wild = ["--lr", "1e6", "--optimizer", "sgd", "--epochs", "3"]
     shutil.rmtree(path("wild"), ignore_errors=True)
+    if os.path.exists(path("lost.taktp")):
+        os.remove(path("lost.taktp"))
     fails(1, "train", NET, "--data", TABLE, *wild, "--checkpoint", path("wild"),
           "--checkpoint-every", "1",
           says=["7003", "the first result that is not finite is that of dense_", "--on-nan skip",
                 "--resume"])
-    fails(1, "train", NET, "--data", TABLE, *wild, "--on-nan", "skip",
+    fails(1, "train", NET, "--data", TABLE, *wild, "--on-nan", "skip", "-o", path("lost.taktp"),
           says=["no step had a finite loss"])
+    huge = write("huge.csv", "".join("1e38,-1e38,1e38,1e38,-1e38,1e38,%d\n" % (i % 3)
+                                     for i in range(90)))
+    fails(1, "train", NET, "--data", huge, "--on-nan", "skip", "-o", path("lost.taktp"),
+          says=["no step had a finite loss"])
+    expect(not os.path.exists(path("lost.taktp")), "weights were written without a step")
     fails(2, "train", NET, "--data", TABLE, "--on-nan", "ignore", says=["stop or skip"])
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 6), }"
     head = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode() + b"\n"
@@ -309,6 +316,17 @@ def unwritten():
         expect(saved is None or f"the state after step {saved};" in said, said)
 
 
+def of_its_own():
+    """A model that returns `loss` ignores labels; files may lie in the folder of --checkpoint."""
+    model = write("auto.takt", "model auto(x: f32[batch, 6]) seed=1 {\n  z = dense(x, 2)\n"
+                  "  d = dense(z, 6) - x\n  return code=z, loss=reduce_mean(d * d)\n}\n")
+    folder = path("within")
+    shutil.rmtree(folder, ignore_errors=True)
+    succeeds("train", model, "--data", TABLE, "--epochs", "1", "--checkpoint", folder, "-o",
+             os.path.join(folder, "auto.taktp"), "--log", os.path.join(folder, "own.jsonl"))
+    expect({"auto.taktp", "own.jsonl"} <= set(os.listdir(folder)), os.listdir(folder))
+
+
 def not_lost():
     """Weights are written though the curve could not be; and an earlier training is kept aside."""
     model, curve = path("not_lost.taktp"), path("in the way.svg")
@@ -322,9 +340,12 @@ def not_lost():
     shutil.rmtree(folder, ignore_errors=True)
     args = ["train", NET, *COMMON, "--checkpoint", folder]
     expect("no checkpoint" in takt(*args, "--epochs", "3", "--resume").stderr, "a first resume")
-    expect("checkpoint.old" in takt(*args, "--epochs", "1").stderr, "an earlier training is lost")
-    expect(sorted(os.listdir(folder)) == ["checkpoint.0", "checkpoint.old", "curve.svg", "lock",
+    expect("earlier.1 --resume" in takt(*args, "--epochs", "1").stderr, "where the earlier one is")
+    expect(sorted(os.listdir(folder)) == ["checkpoint.0", "curve.svg", "earlier.1", "lock",
                                           "log.jsonl"], os.listdir(folder))
+    kept = os.path.join(folder, "earlier.1")
+    expect(sorted(os.listdir(kept)) == ["checkpoint.0", "checkpoint.1", "log.jsonl"],
+           os.listdir(kept))
     expect("going on after step 29\n" in takt(*args, "--epochs", "2", "--resume").stderr,
            "two trainings are mixed")
     said = takt(*args, "--epochs", "2", "--resume").stderr
@@ -342,6 +363,7 @@ workers()
 logs()
 skips()
 unwritten()
+of_its_own()
 not_lost()
 mistakes()
 finish()

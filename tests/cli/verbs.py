@@ -80,7 +80,7 @@ trace = parsed("opt", "--trace", "--json", CNN)
 expect(trace["fired"] == sum(e["refused"] is None for e in trace["events"]), "fired is miscounted")
 expect("# f32[batch, 10]" in succeeds("opt", "--types", CNN), "--types shows no types")
 expect("# f32[4, 10]" in succeeds("opt", "--types", "-D", "batch=4", CNN), "-D is ignored")
-succeeds("opt", CNN, "--emit-each-pass", path("each"))
+succeeds("opt", CNN, "--emit-each-pass", path("each") + "/")
 with open(path("each") + "/01-cse.takt", encoding="utf-8") as file:
     expect("model cnn" in file.read(), "--emit-each-pass wrote no graph")
 passes = parsed("opt", "--list", "--json")["passes"]

@@ -118,11 +118,13 @@ static const char *surplus_of(const takt_tool *t)
     return t->arg_count > 0 ? t->args[t->arg_count - 1] : "--model";
 }
 
-/* Text verbs find the model before the text, also if it was given as --model. */
+/* Text verbs find the model before the text, also if it was given as --model. One of the
+ * environment or of the settings is for command lines without any. */
 static bool place_model(takt_tool *t)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL);
-    if (path == NULL || t->verb->task != TAKT_TASK_TEXT)
+    if (path == NULL || t->verb->task != TAKT_TASK_TEXT ||
+        (t->arg_count > 0 && !tool_is_flag(t, TAKT_F_MODEL)))
         return false;
     memmove(t->args + 1, t->args, t->arg_count * sizeof *t->args); /* has room for one more */
     t->args[0] = path;
@@ -133,7 +135,8 @@ static bool place_model(takt_tool *t)
 static int check_args(takt_tool *t)
 {
     const takt_verb *v = t->verb;
-    const bool has_model = !place_model(t) && tool_verb_takes(v, TAKT_F_MODEL) &&
+    const bool has_model = !place_model(t) && v->task != TAKT_TASK_TEXT &&
+                           tool_verb_takes(v, TAKT_F_MODEL) &&
                            tool_text_of(t, TAKT_F_MODEL) != NULL;
     const int count = (int)t->arg_count + has_model;
     char hint[320];

@@ -159,7 +159,8 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
 const char *tool_model_path(const takt_tool *t)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL);
-    return path != NULL ? path : t->args[0];
+    const bool is_placed = t->verb->task == TAKT_TASK_TEXT && t->arg_count > 0;
+    return path != NULL && !is_placed ? path : t->args[0];
 }
 
 static takt_status load_weights(takt_tool *t, takt_model *model)

@@ -73,7 +73,7 @@ int tool_take_prompt(takt_tool *t, const char *word, tool_prompt *prompt)
                                 "the text is missing");
     if (text != NULL && file != NULL)
         return tool_usage_error(t, 1003, "give one of them", "there is a text and a file of one");
-    if (word != NULL && tool_text_of(t, TAKT_F_PROMPT) != NULL)
+    if (word != NULL && tool_is_flag(t, TAKT_F_PROMPT))
         return tool_usage_error(t, 1003,
                                 word[0] == '{' ? "-j prints JSON; a schema is --json-schema F"
                                                : "give one of them",

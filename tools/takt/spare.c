@@ -61,8 +61,8 @@ static bool spares_flag(const takt_tool *t, const char *path, tool_flag_id id)
 
 bool tool_spares_model(const takt_tool *t, const char *path)
 {
-    const char *flag = tool_text_of(t, TAKT_F_MODEL);
-    const char *model = flag != NULL ? flag : t->arg_count > 0 ? t->args[0] : NULL;
+    const bool is_given = t->arg_count > 0 || tool_text_of(t, TAKT_F_MODEL) != NULL;
+    const char *model = is_given ? tool_model_path(t) : NULL;
     return model == NULL || !is_same(path, tool_readable(model)) ||
            refuse(t, path, "the model itself");
 }
@@ -157,11 +157,27 @@ static bool is_folder(const char *path)
 static size_t folder_length(tool_flag_id flag, const char *path)
 {
     size_t end = strlen(path);
-    while (flag == TAKT_F_CONVERTED && end > 1 && path[end - 1] == '/') /* makes this folder */
+    const bool is_made = flag == TAKT_F_CONVERTED || flag == TAKT_F_EMIT_EACH_PASS;
+    while (is_made && end > 1 && path[end - 1] == '/')
         end--;
     while (end > 0 && path[end - 1] != '/')
         end--;
     return end;
+}
+
+/* Whether the command makes the folder "DIR/" before it writes into it. */
+static bool will_make(const takt_tool *t, const char *folder)
+{
+    const char *made = tool_text_of(t, TAKT_F_CHECKPOINT);
+    size_t length = made != NULL ? strlen(made) : 0;
+    while (length > 1 && made[length - 1] == '/')
+        length--;
+    return length > 0 && strncmp(folder, made, length) == 0 && strcmp(folder + length, "/") == 0;
+}
+
+static bool is_only_read(const takt_tool *t, tool_flag_id flag)
+{
+    return flag == TAKT_F_PROMPT_CACHE && tool_on(t, TAKT_F_PROMPT_CACHE_RO);
 }
 
 static bool has_folder(const takt_tool *t, tool_flag_id flag, size_t index, const char *path)
@@ -170,13 +186,14 @@ static bool has_folder(const takt_tool *t, tool_flag_id flag, size_t index, cons
     char folder[LONGEST] = ".";
     const size_t length = folder_length(flag, path);
     (void)index;
-    if (access(path, F_OK) == 0 || length >= LONGEST ||
+    if (access(path, F_OK) == 0 || length >= LONGEST || is_only_read(t, flag) ||
         (length == 0 && strchr(path, '.') == NULL)) /* may be a format: -o json */
         return true;
     if (length > 0)
         snprintf(folder, sizeof folder, "%.*s", (int)length, path);
     const bool is_there = is_folder(folder);
-    if (strchr(folder, '{') != NULL || (is_there && access(folder, W_OK) == 0))
+    if (strchr(folder, '{') != NULL || will_make(t, folder) ||
+        (is_there && access(folder, W_OK) == 0))
         return true; /* {} is replaced later */
     takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
     snprintf(e.message, sizeof e.message, "cannot write %.400s: %s %.400s", path,

@@ -164,6 +164,7 @@ bool tool_set_list(takt_tool *t, tool_flag_id id, char *const *words, size_t cou
 /* Replaces a list by one of its words; false if memory is short. */
 bool tool_replace(takt_tool *t, tool_flag_id id, const char *text);
 const char *tool_text_of(const takt_tool *t, tool_flag_id id); /* NULL: not given */
+bool tool_is_flag(const takt_tool *t, tool_flag_id id);        /* given on the command line */
 /* The file name in a flag's value, after NAME= if there is one. */
 const char *tool_file_in(tool_flag_id id, const char *text);
 /* The file of a flag that has or may have one; NULL: not given. */

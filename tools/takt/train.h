@@ -51,6 +51,7 @@ typedef struct tool_training {
     uint64_t begun_step;          /* steps at that time, while it is being written */
     uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
+    bool is_cut;    /* interrupted, or every step of an epoch was skipped */
     char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
 
@@ -160,8 +161,8 @@ int tool_log_close(tool_training *g, int code);
 
 /* Locks the checkpoint folder for this training; false: another training holds it; printed. */
 bool tool_checkpoint_lock(tool_training *g, int *code);
-/* A training that starts at the beginning moves the newest checkpoint of an earlier one aside, and
- * removes the other: resuming must not mix the two. If false, an error was printed. */
+/* A training that starts at the beginning moves checkpoints and log of an earlier one into a folder
+ * of their own: resuming must not mix the two. If false, an error was printed. */
 bool tool_checkpoint_retire(tool_training *g, int *code);
 /* Reads --checkpoint-every; false: usage error, printed. */
 bool tool_checkpoint_init(tool_training *g);

@@ -259,6 +259,7 @@ int tool_train_loop(tool_training *g)
         status = tool_checkpoint_save(g);
     if (status == TAKT_OK)
         status = tool_checkpoint_wait(g);
+    g->is_cut = is_lost || is_interrupted;
     if (status != TAKT_OK)
         return tell_failed(g, status);
     if (is_lost)

@@ -18,12 +18,6 @@ static void path_of(const tool_training *g, int generation, char *to, size_t siz
     snprintf(to, size, "%s/checkpoint.%d", tool_text_of(g->t, TAKT_F_CHECKPOINT), generation);
 }
 
-static bool is_later(const struct stat *a, const struct stat *b)
-{
-    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
-                                                  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
-}
-
 bool tool_checkpoint_lock(tool_training *g, int *code)
 {
     const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
@@ -48,35 +42,52 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
     return false;
 }
 
+/* Makes FOLDER/earlier.1, or the first number that is not taken. */
+static bool make_earlier(const char *folder, char *to, size_t size)
+{
+    enum { MOST = 10000 };
+    bool is_made = false;
+    errno = EEXIST;
+    for (int i = 1; i <= MOST && !is_made && errno == EEXIST; i++)
+        is_made =
+            snprintf(to, size, "%s/earlier.%d", folder, i) < (int)size && mkdir(to, 0777) == 0;
+    return is_made;
+}
+
+static bool move_into(const char *to_folder, const char *folder, const char *name)
+{
+    enum { LONGEST = 2048 };
+    char from[LONGEST], to[LONGEST];
+    const bool is_short = snprintf(from, sizeof from, "%s/%s", folder, name) < LONGEST &&
+                          snprintf(to, sizeof to, "%s/%s", to_folder, name) < LONGEST;
+    return is_short && (rename(from, to) == 0 || errno == ENOENT);
+}
+
 bool tool_checkpoint_retire(tool_training *g, int *code)
 {
     enum { LONGEST = 2048 };
-    char path[2][LONGEST], kept[LONGEST];
-    struct stat facts[2];
-    bool is_there[2];
+    static const char *const names[] = {"checkpoint.0", "checkpoint.1", "log.jsonl"};
+    char earlier[LONGEST];
+    bool is_there = false, is_moved = true;
     const char *folder = tool_text_of(g->t, TAKT_F_CHECKPOINT);
-    if (folder == NULL)
-        return true;
-    for (int i = 0; i < 2; i++) {
-        path_of(g, i, path[i], sizeof path[i]);
-        is_there[i] = stat(path[i], &facts[i]) == 0 && S_ISREG(facts[i].st_mode);
+    for (int i = 0; folder != NULL && i < 2; i++) {
+        struct stat facts;
+        path_of(g, i, earlier, sizeof earlier);
+        is_there = is_there || (stat(earlier, &facts) == 0 && S_ISREG(facts.st_mode));
     }
-    if (!is_there[0] && !is_there[1])
+    if (!is_there)
         return true;
-    const int newest = is_there[1] && (!is_there[0] || is_later(&facts[1], &facts[0]));
-    snprintf(kept, sizeof kept, "%s/checkpoint.old", folder);
-    /* In this order a crash in between leaves the newest one where --resume finds it. */
-    if ((is_there[1 - newest] && remove(path[1 - newest]) != 0) ||
-        rename(path[newest], kept) != 0) {
-        *code = tool_cannot_write(g->t, kept);
-        return false;
-    }
-    if (!tool_on(g->t, TAKT_F_QUIET))
+    is_moved = make_earlier(folder, earlier, sizeof earlier);
+    for (size_t i = 0; is_moved && i < sizeof names / sizeof *names; i++)
+        is_moved = move_into(earlier, folder, names[i]);
+    if (!is_moved)
+        *code = tool_cannot_write(g->t, earlier);
+    else if (!tool_on(g->t, TAKT_F_QUIET))
         fprintf(stderr,
-                "takt: %s has the checkpoint of an earlier training, which --resume would have "
-                "continued: it is now %s\n",
-                folder, kept);
-    return true;
+                "takt: the checkpoints of an earlier training were moved; --checkpoint %s "
+                "--resume continues it\n",
+                earlier);
+    return is_moved;
 }
 
 bool tool_checkpoint_init(tool_training *g)

@@ -96,6 +96,11 @@ static int winner(const takt_tool *t, tool_flag_id id)
     return best;
 }
 
+bool tool_is_flag(const takt_tool *t, tool_flag_id id)
+{
+    return winner(t, id) == (int)TAKT_FROM_FLAG;
+}
+
 const char *tool_text_of(const takt_tool *t, tool_flag_id id)
 {
     const int from = winner(t, id);

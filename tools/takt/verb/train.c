@@ -39,6 +39,18 @@ static bool count_samples(tool_training *g)
     return true;
 }
 
+/* Whether the loss is appended to the model: it has none, and does not take the labels itself. */
+static bool adds_loss(const tool_training *g)
+{
+    for (size_t i = 0; i < takt_model_output_count(g->model); i++)
+        if (strcmp(takt_model_output(g->model, i)->name, "loss") == 0)
+            return false;
+    for (size_t i = takt_model_input_count(g->model); i < g->batch.count; i++)
+        if (strcmp(g->batch.view[i].name, "labels") == 0)
+            return true;
+    return false;
+}
+
 /* Class numbers that the model has no output for would end the first step that meets one. */
 static bool has_outputs(const tool_training *g)
 {
@@ -46,9 +58,8 @@ static bool has_outputs(const tool_training *g)
     const int64_t classes = takt_data_classes(g->data);
     const takt_desc *out =
         takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
-    const bool is_added = g->batch.count > takt_model_input_count(g->model); /* labels */
     if (out == NULL || out->rank != 2 || out->dims[1] <= 0 || classes <= out->dims[1] ||
-        !is_added || (loss != NULL && strcmp(loss, "cross_entropy") != 0))
+        !adds_loss(g) || (loss != NULL && strcmp(loss, "cross_entropy") != 0))
         return true;
     tool_usage_error(g->t, 7005, "labels are class numbers from 0; --label names their column",
                      "labels go up to %lld, the model has outputs for %lld classes",
@@ -154,7 +165,7 @@ static int train_and_save(tool_training *g)
 {
     const int trained = tool_train_loop(g);
     const int closed = tool_log_close(g, trained);
-    const bool is_complete = trained == TAKT_EXIT_OK || tool_is_trained(g);
+    const bool is_complete = trained == TAKT_EXIT_OK || (!g->is_cut && tool_is_trained(g));
     const int saved = is_complete ? finish(g) : trained;
     return saved != TAKT_EXIT_OK ? saved : closed;
 }
