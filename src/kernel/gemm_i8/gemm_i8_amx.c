@@ -48,15 +48,30 @@ static bool is_few(const takt_gemm_i8 *g)
     return g->m > 1 && g->n <= FEW / 2 && g->k <= FEW_K;
 }
 
+static size_t packed_bytes(const takt_gemm_i8 *g)
+{
+    return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
+}
+
+/* One row is packed: plans for a range of sizes reserve what the largest needs. */
+static size_t few_bytes(const takt_gemm_i8 *g)
+{
+    takt_gemm_i8 one = *g;
+    one.m = 1;
+    const size_t direct = takt_gemm_i8_direct_bytes(g),
+                 packed = g->image == NULL ? packed_bytes(&one) : 0;
+    return direct > packed ? direct : packed;
+}
+
 static size_t scratch_bytes(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
     if (is_few(g))
-        return takt_gemm_i8_direct_bytes(g);
+        return few_bytes(g);
     if (g->image != NULL)
         return SUMS_BYTES + round_up(g->m * sizeof(uint32_t), 64);
-    return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
+    return packed_bytes(g);
 }
 
 typedef struct block {

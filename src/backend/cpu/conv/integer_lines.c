@@ -66,7 +66,8 @@ static bool has_one_line(const takt_conv_shape *s)
 
 size_t takt_integer_lines_run(const takt_conv_shape *s, const takt_gemm_i8_info *info)
 {
-    return info->reads_runs && s->dilation[2] == 1 && !has_one_line(s) ? s->kernel[2] * s->cin : 0;
+    const bool is_read = info->reads_runs && s->cout <= info->few; /* more are worth patches */
+    return is_read && s->dilation[2] == 1 && !has_one_line(s) ? s->kernel[2] * s->cin : 0;
 }
 
 /* ---- running ---- */
@@ -279,6 +280,17 @@ static void set_block(facts *f)
     f->lines = (outputs - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
 }
 
+/* Whole lines fill the cache's share now more, now less: counted as if they filled it, so that
+ * narrower images never need more than wider ones. */
+static size_t image_bytes(const facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    const size_t bytes = f->lines * f->line,
+                 all = ((s->out[1] - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1) *
+                       f->line;
+    return f->at == NULL || bytes > IMAGE ? bytes : least(all, IMAGE);
+}
+
 takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,
                                        const takt_integer *n)
 {
@@ -301,7 +313,7 @@ takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s
     const size_t patches = f->is_direct || f->at != NULL ? 0 : f->rows * s->k + SLACK;
     f->image = f->patches + takt_cpu_aligned(patches);
     const size_t beyond = f->at != NULL ? TAKT_I8_BEYOND * s->stride[2] * s->cin : SLACK;
-    f->zeros = f->image + takt_cpu_aligned(f->lines * f->line + beyond);
+    f->zeros = f->image + takt_cpu_aligned(image_bytes(f) + beyond);
     p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, s->cout);
     p->step->data = f;
     p->step->run = run;

@@ -204,14 +204,15 @@ static takt_reduce_long long_of(const facts *f)
 
 /* Few rows of many chunks: divided by chunks, and read as several streams. Columns of more than one
  * chunk, as in batch statistics and biases: even with one thread, reading a few columns at a time
- * then hits the cache. */
+ * then hits the cache. Rows that are widened, of any length: a copy of a short row must not take
+ * more than the chunk of a long one. */
 static bool is_long(const facts *f)
 {
     enum { ROWS = 64, CHUNKS = 4 };
     if (!f->is_plain || f->is_arg)
         return false;
     if (f->inner == 1)
-        return f->count <= ROWS && f->n >= CHUNKS * TAKT_REDUCE_CHUNK;
+        return f->count <= ROWS && f->n >= (f->from != f->compute ? 1 : CHUNKS * TAKT_REDUCE_CHUNK);
     return f->from == f->compute && f->to == f->compute && f->n > TAKT_REDUCE_CHUNK;
 }
 
@@ -333,7 +334,8 @@ static void compile_long(takt_planner *p, facts *f, double work)
     const size_t wide = bytes_of(f->compute);
     f->joined = takt_cpu_aligned(f->count * takt_reduce_long_chunks(&l) * wide);
     s->scratch_bytes = f->joined + (narrows(f) ? f->count * wide : 0);
-    s->scratch_each = f->from != f->compute ? TAKT_REDUCE_CHUNK * wide : 0;
+    const size_t chunk = f->n < TAKT_REDUCE_CHUNK ? f->n : TAKT_REDUCE_CHUNK;
+    s->scratch_each = f->from != f->compute ? chunk * wide : 0;
     s->run = run_long;
     s->after = join_long;
     s->task_count = takt_cpu_tasks(p, work, bytes, most);
