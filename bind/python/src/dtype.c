@@ -50,28 +50,51 @@ const char *dtype_typestr(takt_dtype dtype)
 }
 
 /* Integers go by size: long is 4 bytes in one ABI and 8 in another. */
-takt_dtype dtype_from_format(const char *format, Py_ssize_t itemsize)
+static takt_dtype of_size(takt_dtype of_eight, Py_ssize_t itemsize)
 {
-    if (format == NULL)
-        return itemsize == 1 ? TAKT_U8 : TAKT_DTYPE_COUNT;
-    const bool is_big = *format == '>' || *format == '!';
-    if (*format != '\0' && strchr("@=<>!|", *format) != NULL)
-        format++;
-    if (format[0] == '\0' || format[1] != '\0' || (is_big && itemsize > 1))
-        return TAKT_DTYPE_COUNT;
-    const int size = itemsize == 1 ? 3 : itemsize == 2 ? 2 : itemsize == 4 ? 1 : 0;
-    const bool has_size = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
-    if (strchr("bhilqn", *format) != NULL && has_size)
-        return (takt_dtype)(TAKT_I64 + size);
-    if (strchr("BHILQN", *format) != NULL && has_size)
-        return (takt_dtype)(TAKT_U64 + size);
-    switch (*format) {
+    switch (itemsize) {
+    case 8: return of_eight;
+    case 4: return of_eight + 1;
+    case 2: return of_eight + 2;
+    case 1: return of_eight + 3;
+    default: return TAKT_DTYPE_COUNT;
+    }
+}
+
+static takt_dtype of_letter(char letter, Py_ssize_t itemsize)
+{
+    switch (letter) {
     case 'f': return itemsize == 4 ? TAKT_F32 : TAKT_DTYPE_COUNT;
     case 'd': return itemsize == 8 ? TAKT_F64 : TAKT_DTYPE_COUNT;
     case 'e': return itemsize == 2 ? TAKT_F16 : TAKT_DTYPE_COUNT;
     case '?': return itemsize == 1 ? TAKT_BOOL : TAKT_DTYPE_COUNT;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': return of_size(TAKT_I64, itemsize);
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': return of_size(TAKT_U64, itemsize);
     default: return TAKT_DTYPE_COUNT;
     }
+}
+
+takt_dtype dtype_from_format(const char *format, Py_ssize_t itemsize)
+{
+    if (format == NULL)
+        return itemsize == 1 ? TAKT_U8 : TAKT_DTYPE_COUNT;
+    if (format[0] != '\0' && format[1] == '\0') /* of nearly every array */
+        return of_letter(*format, itemsize);
+    const bool is_big = *format == '>' || *format == '!';
+    const bool has_order = *format != '\0' && strchr("@=<>!|", *format) != NULL;
+    if (!has_order || format[1] == '\0' || format[2] != '\0' || (is_big && itemsize > 1))
+        return TAKT_DTYPE_COUNT;
+    return of_letter(format[1], itemsize);
 }
 
 static takt_dtype find(const char *name)

@@ -38,7 +38,7 @@ bool numpy_is_loaded(void)
 
 bool numpy_is_array(PyObject *object)
 {
-    return !is_array(object) && numpy_is_loaded() && (PyObject *)Py_TYPE(object) == ndarray;
+    return numpy_is_loaded() && (PyObject *)Py_TYPE(object) == ndarray;
 }
 
 PyObject *numpy_empty(takt_dtype dtype, PyObject *shape)

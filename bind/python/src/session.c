@@ -123,9 +123,10 @@ Py_ssize_t session_find(session_object *o, PyObject *name)
 
 static bool is_same(const takt_tensor_view *a, const takt_tensor_view *b)
 {
-    const size_t bytes = (size_t)b->rank * sizeof *b->dims;
-    return a->data == b->data && a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->dims, b->dims, bytes) == 0 && memcmp(a->strides, b->strides, bytes) == 0;
+    bool same = a->data == b->data && a->dtype == b->dtype && a->rank == b->rank;
+    for (int d = 0; same && d < b->rank; d++)
+        same = a->dims[d] == b->dims[d] && a->strides[d] == b->strides[d];
+    return same;
 }
 
 bool session_bind(session_object *o, port *p, const takt_tensor_view *v)

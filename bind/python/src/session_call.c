@@ -219,7 +219,7 @@ static bool copy_output(call *c, size_t i)
 static bool perform(call *c, PyObject *out, uint64_t deadline_ns)
 {
     session_object *o = c->o;
-    const takt_tensor_view none = {.data = NULL};
+    static const takt_tensor_view none = {.data = NULL};
     if (!complete(c) || !session_fit(o, c->at))
         return false;
     o->is_dirty = true;

@@ -38,7 +38,10 @@ bool session_execute(session_object *o, uint64_t deadline_ns)
 
 static bool fits(const takt_desc *d, const takt_tensor_view *v)
 {
-    return d->rank == v->rank && memcmp(d->dims, v->dims, (size_t)d->rank * sizeof *d->dims) == 0;
+    bool same = d->rank == v->rank;
+    for (int i = 0; same && i < v->rank; i++)
+        same = d->dims[i] == v->dims[i];
+    return same;
 }
 
 static bool is_name(const char *text)

@@ -49,10 +49,9 @@ class Bar:
         self.due = self.begun + _patience()
         self.is_drawn = False
 
-    def at(self, done: int, said: str = "") -> None:
-        """Draws it, if it is time."""
-        now = time.monotonic()
-        if not self.wanted or now < self.due:
+    def at(self, done: int, name: str = "", value: float = 0.0) -> None:
+        """Draws it, if it is time, with a figure of that name behind it."""
+        if not self.wanted or (now := time.monotonic()) < self.due:
             return
         self.due, self.is_drawn = now + _BETWEEN, True
         text = f"{done}"
@@ -60,7 +59,8 @@ class Bar:
             cells = "=" * (_CELLS * done // self.total)
             left = (self.total - done) * (now - self.begun) / done
             text = f"[{cells:{_CELLS}}] {100 * done / self.total:3.0f} %, {left:.0f} s left"
-        sys.stderr.write(f"\r{self.what} {text}{said}\x1b[K")
+        figure = f"  {name} {value:.4g}" if name else ""
+        sys.stderr.write(f"\r{self.what} {text}{figure}\x1b[K")
         sys.stderr.flush()
 
     def end(self) -> None:

@@ -238,6 +238,7 @@ class Trainer:
 
     def _steps(self, data: Iterable[Any], sums: "_Sums", bar: Bar) -> float:
         """An epoch's steps; returns the seconds that they waited for data."""
+        # What is called here is read anew from memory after every step: little is.
         waited, batches = 0.0, 0
         group: list[dict[str, Any]] = []
         source = iter(data)
@@ -249,12 +250,13 @@ class Trainer:
                 group.append(self._ready(batch))
                 batches += 1
             if group and (batch is None or len(group) == self._accumulate):
-                got = StepResult(*self._with_raw(_joined(group), "step"))
-                group = []
+                joined = group[0] if len(group) == 1 else _joined(group)
+                got = tuple.__new__(StepResult, self._with_raw(joined, "step"))
+                group.clear()
                 sums.add(got)
                 for callback in self._callbacks:
                     callback.on_step(self, got)
-                bar.at(batches, f"  loss {got.loss:.4g}")
+                bar.at(batches, "loss", got.loss)
             if batch is None:
                 break
         return waited
@@ -360,7 +362,5 @@ def _batched(x: Any) -> str:
 
 def _joined(group: list[dict[str, Any]]) -> dict[str, Any]:
     """Concatenates batches."""
-    if len(group) == 1:
-        return group[0]
     from . import ops
     return {name: ops.concat(*[batch[name] for batch in group], axis=0) for name in group[0]}
