@@ -247,6 +247,10 @@ def mistakes():
     labels = write("labels.csv", "\n".join("1,2,3,4,5,6," + str(i) for i in range(4)) + "\n")
     fails(2, "train", NET, "--data", labels, says=["labels go up to 3", "for 3 classes"])
     succeeds("train", NET, "--data", labels, "--loss", "cross_entropy:ignore=3")
+    ages = write("ages.csv", "\n".join(f"1,2,{i},{20 + i}" for i in range(40)) + "\n")
+    one = write("one.takt", "model one(x: f32[batch, 3]) { return dense(x, 1) }\n")
+    fails(2, "train", one, "--data", ages, says=["labels go up to 59", "--loss mse"])
+    succeeds("train", one, "--data", ages, "--loss", "mse", "--val-split", "0.2")
     told = fails(4, "train", NET, *COMMON, "--memory-limit", "1K", says=["--batch-size 1 "])
     expect("-D " not in told, f"a flag that train does not have: {told}")
     for flag in ("-o", "--curve", "--log"):

@@ -238,7 +238,7 @@ class Trainer:
 
     def _steps(self, data: Iterable[Any], sums: "_Sums", bar: Bar) -> float:
         """An epoch's steps; returns the seconds that they waited for data."""
-        # What is called here is read anew from memory after every step: little is.
+        # A step leaves nothing in the caches: whatever is called here is read from memory.
         waited, batches = 0.0, 0
         group: list[dict[str, Any]] = []
         source = iter(data)

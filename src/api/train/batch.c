@@ -214,8 +214,10 @@ static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_nam
             return takt_fail_hint(t->ctx, "a batch has every input of the model, and labels");
         }
         TAKT_TRY(check_rows(t, desc, &v->view, samples));
-        const takt_tensor_view part = cut(t, desc, &v->view, rows);
-        if (takt_session_bind(run->session, desc->name, &part) != TAKT_OK)
+        takt_tensor_view part = cut(t, desc, &v->view, rows);
+        const bool is_labels = strcmp(desc->name, TAKT_STEP_LABELS) == 0;
+        if ((is_labels && takt_train_labels(run->session, i, &part) != TAKT_OK) ||
+            takt_session_bind(run->session, desc->name, &part) != TAKT_OK)
             return cannot_bind(t, run, desc, &part);
     }
     return TAKT_OK;

@@ -80,6 +80,9 @@ TAKT_MUST_USE takt_status takt_batch_samples(const takt_trainer *t, const takt_n
 TAKT_MUST_USE takt_status takt_train_bind(takt_trainer *t, takt_train_run *run,
                                           const takt_named_view *batch, size_t count,
                                           takt_rows rows);
+/* Labels as the session's input takes them, if that is possible without a loss: `v` is changed, and
+ * numbers are converted to the session's own memory. On failure the session has the error. */
+TAKT_MUST_USE takt_status takt_train_labels(takt_session *s, size_t input, takt_tensor_view *v);
 /* "batch=64,seq=16" for these rows of the batch. */
 TAKT_MUST_USE takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
                                            const takt_named_view *batch, size_t count,

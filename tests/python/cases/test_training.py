@@ -309,6 +309,16 @@ class Loading(unittest.TestCase):
         with self.assertRaises(takt.FileError):
             takt.Dataset("/nowhere.csv")
 
+    def test_whole_numbers_are_targets_of_mse(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ages.csv")
+            with open(path, "w", encoding="utf-8") as to:
+                to.writelines(f"{i / 40},1,{20 + i}\n" for i in range(40))
+            model = takt.loads("model one(x: f32[batch, 2]) { return dense(x, 1) }", training=True)
+            trainer = takt.Trainer(model, takt.Adam(learning_rate=0.5), "mse")
+            seen = trainer.fit(takt.DataLoader(takt.Dataset(path), batch_size=8), epochs=3)
+            self.assertLess(seen[-1].loss, seen[0].loss / 2)
+
     def test_order_depends_on_seed_and_epoch_only(self):
         data = (takt.array(list(range(50))),)
 

@@ -61,9 +61,13 @@ static bool has_outputs(const tool_training *g)
     if (out == NULL || out->rank != 2 || out->dims[1] <= 0 || classes <= out->dims[1] ||
         !adds_loss(g) || (loss != NULL && strcmp(loss, "cross_entropy") != 0))
         return true;
-    tool_usage_error(g->t, 7005, "labels are class numbers from 0; --label names their column",
-                     "labels go up to %lld, the model has outputs for %lld classes",
-                     (long long)classes - 1, (long long)out->dims[1]);
+    const bool is_single = out->dims[1] == 1;
+    tool_usage_error(g->t, 7005,
+                     is_single ? "--loss mse takes the labels as numbers"
+                               : "labels are class numbers from 0; --label names their column",
+                     "labels go up to %lld, the model has %s%lld class%s", (long long)classes - 1,
+                     is_single ? "an output for " : "outputs for ", (long long)out->dims[1],
+                     is_single ? "" : "es");
     return false;
 }
 

@@ -1,0 +1,80 @@
+/* trainer_labels.c - labels with or without a last axis of one, as whole numbers or as floats,
+ * train the same weights; what does not fit is refused. */
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "test.h"
+
+enum { ROWS = 6, WIDTH = 4, STEPS = 3 };
+
+static const char any[] = "model net(x: f32[batch, 4]) seed=3 { return dense(x, 1) }\n";
+static const char fixed[] = "model net(x: f32[3, 4]) seed=3 { return dense(x, 1) }\n";
+static const char classes[] = "model net(x: f32[batch, 4]) seed=3 { return dense(x, 3) }\n";
+
+static const float x[ROWS * WIDTH] = {0.5F, 1, -1, 0.25F, 2, 0, 0.5F, 1, 1, -0.5F, 0, 0.75F};
+static const int64_t whole[ROWS] = {4, 30, 17, -2, 61, 8};
+static const int32_t narrow[ROWS] = {4, 30, 17, -2, 61, 8};
+static const float numbers[ROWS] = {4, 30, 17, -2, 61, 8};
+static const int64_t kinds[ROWS] = {0, 2, 1, 1, 0, 2};
+
+/* The loss after some steps; below 0: refused, and `status` says how. */
+static double trained(const char *text, const char *loss, takt_dtype dtype, int rank,
+                      const void *labels, takt_status *status)
+{
+    takt_ctx *ctx = NULL;
+    takt_model *m = NULL;
+    takt_trainer *t = NULL;
+    const takt_load_options load = {.training = true};
+    const takt_train_options options = {.loss = loss, .shards = text == fixed ? 2 : 1};
+    takt_named_view batch[2] = {{.name = "x"}, {.name = "labels"}};
+    takt_step_result r = {0};
+    batch[0].view = (takt_tensor_view){
+        .dtype = TAKT_F32, .rank = 2, .dims = {ROWS, WIDTH}, .data = (void *)(uintptr_t)x};
+    batch[1].view = (takt_tensor_view){
+        .dtype = dtype, .rank = rank, .dims = {ROWS, 1, 1}, .data = (void *)(uintptr_t)labels};
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), &load, &m));
+    EXPECT_OK(ctx, takt_trainer_create(m, &options, &t));
+    *status = TAKT_OK;
+    for (int i = 0; t != NULL && *status == TAKT_OK && i < STEPS; i++)
+        *status = takt_trainer_step(t, batch, 2, &r);
+    if (*status == TAKT_OK) /* an evaluation is another plan */
+        *status = takt_trainer_eval(t, batch, 2, &r);
+    takt_trainer_destroy(t);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    return *status == TAKT_OK ? r.loss : -1;
+}
+
+static void numbers_of_any_kind(void)
+{
+    static const char *const texts[] = {any, fixed};
+    for (int i = 0; i < 2; i++) {
+        takt_status s;
+        const double like = trained(texts[i], "mse", TAKT_F32, 2, numbers, &s);
+        EXPECT(like > 0);
+        EXPECT(trained(texts[i], "mse", TAKT_F32, 1, numbers, &s) == like);
+        EXPECT(trained(texts[i], "mse", TAKT_I64, 1, whole, &s) == like);
+        EXPECT(trained(texts[i], "mse", TAKT_I64, 2, whole, &s) == like);
+        EXPECT(trained(texts[i], "mse", TAKT_I32, 1, narrow, &s) == like);
+    }
+}
+
+static void classes_as_a_column(void)
+{
+    takt_status s;
+    const double like = trained(classes, "cross_entropy", TAKT_I64, 1, kinds, &s);
+    EXPECT(like > 0);
+    EXPECT(trained(classes, "cross_entropy", TAKT_I64, 2, kinds, &s) == like);
+}
+
+static void refused(void)
+{
+    takt_status s;
+    EXPECT(trained(classes, "mse", TAKT_I64, 1, kinds, &s) < 0 && s != TAKT_OK);
+    EXPECT(trained(any, "mse", TAKT_F32, 3, numbers, &s) > 0);
+    EXPECT(trained(classes, "cross_entropy", TAKT_F32, 1, numbers, &s) < 0 && s != TAKT_OK);
+}
+
+TEST_MAIN(numbers_of_any_kind, classes_as_a_column, refused)
