@@ -110,7 +110,7 @@ static bool is_same_in_half(const takt_node *n, bool reads_only_half)
     const uint32_t traits = n->op->traits;
     if (n->out_count != 1)
         return false;
-    return (traits & (TAKT_VIEW | TAKT_AMP_CHOOSES | TAKT_AMP_TABLE)) != 0 ||
+    return (traits & (TAKT_VIEW | TAKT_AMP_CHOOSES | TAKT_AMP_TABLE | TAKT_AMP_FOLLOWS)) != 0 ||
            (reads_only_half && (traits & TAKT_AMP_SIMPLE) != 0);
 }
 

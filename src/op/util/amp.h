@@ -15,7 +15,8 @@ enum {
     /* In f32, including its result: losses, and ops that leave the range of f16. Implied for
      * reductions. */
     TAKT_AMP_WIDE = 1 << 18,
-    /* A reduction that still follows its inputs: its result is an activation. */
+    /* A reduction whose result is an activation: it reads 16 bits if its input is in them, sums in
+     * f32 and rounds once. */
     TAKT_AMP_FOLLOWS = 1 << 19,
     /* Element-wise: if all inputs are in 16 bits it is applied to them directly, with the same
      * result, and its gradient reads 16 bits, too. */

@@ -37,5 +37,8 @@ size_t takt_pool_half_scratch(const takt_pool_shape *c);
 /* Gradients in f32 with channels last (pool_dx.c): fills in p->step, whose views are set. */
 bool takt_pool_has_dx(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_shape *shape);
+/* Any of four ops in 16 bits with channels last (pool_widened.c): the same. */
+bool takt_pool_is_widened(const takt_pool_shape *s);
+TAKT_MUST_USE takt_status takt_pool_widened_compile(takt_planner *p, const takt_pool_shape *shape);
 
 #endif

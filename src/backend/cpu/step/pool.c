@@ -204,6 +204,8 @@ static takt_status compile(takt_planner *p)
     const double moved = work + (double)c->batch * (double)c->channels * (double)c->area;
     if (takt_pool_has_dx(c))
         return takt_pool_dx_compile(p, c);
+    if (takt_pool_is_widened(c) && !has_halves(c))
+        return takt_pool_widened_compile(p, c);
     s->data = f;
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;
@@ -213,7 +215,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_OK;
     }
     if (!has_rows(c)) {
-        s->note = "only f32 with channels last has a kernel";
+        s->note = "only floats with channels last have a kernel";
         s->scratch_each = takt_cpu_aligned(c->area * sizeof(double));
         s->run = run_planes;
         s->task_count =
