@@ -164,6 +164,8 @@ bool takt_builder_alias_stays(const takt_builder *b, takt_id id)
     size_t offset;
     if (n->op == &takt_op_concat)
         return !b->is_alias[id] && !is_stack(n);
+    if (b->is_converted[id])
+        return b->root_offset[id] == b->root_offset[n->in[0]];
     const bool is = is_alias(g, n, &offset);
     return is == (b->is_alias[id] != 0) &&
            (!is || b->root_offset[id] == b->root_offset[n->in[0]] + offset);
@@ -179,12 +181,15 @@ takt_status takt_builder_alias(takt_builder *b)
     }
     if (b->root == NULL || b->root_offset == NULL || b->is_alias == NULL)
         return TAKT_ERR_MEMORY;
+    TAKT_TRY(takt_builder_find_converted(b));
     for (size_t i = 0; i < g->count; i++) {
         size_t offset;
         b->root[i] = (takt_id)i;
         b->root_offset[i] = 0;
         b->is_alias[i] = 0;
-        if (b->live[i] && is_alias(g, &g->nodes[i], &offset)) {
+        if (b->is_converted[i])
+            offset = 0;
+        if (b->live[i] && (b->is_converted[i] || is_alias(g, &g->nodes[i], &offset))) {
             b->is_alias[i] = 1;
             b->root[i] = b->root[g->nodes[i].in[0]];
             b->root_offset[i] = b->root_offset[g->nodes[i].in[0]] + offset;

@@ -215,6 +215,9 @@ struct takt_backend {
      * be computed in the same step; else the reason, "" if it is not worth reporting; absent:
      * never. */
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
+    /* True if a step of `node` reads input k, a conversion between f32 and 16 bits, as a view in
+     * the type before it, and converts it itself; absent: never. */
+    bool (*converts)(const takt_graph *g, takt_id node, uint32_t k);
     /* Fills in p->step; a failure ends the plan. */
     takt_status (*compile)(takt_planner *p);
     /* Every node is a separate step, even one that others lower or fuse. */

@@ -11,6 +11,7 @@
  *   early.c    where among them state is overwritten
  *   lengths.c  nodes that wait for sizes that values decide
  *   alias.c    values that are views of other values
+ *   converted.c  conversions that the steps which read them make
  *   memory.c   buffers of values
  *   away.c     values and constants in the memory of devices, and the steps that copy them there
  *   late.c     constants: found among those that other plans made, or computed once a step needs
@@ -80,6 +81,7 @@ typedef struct takt_builder {
     uint32_t *copy_in[TAKT_SPACES]; /* per root, where it is not made: its buffer, UINT32_MAX: none;
                                      * NULL: the plan has the host only */
     unsigned char *is_alias;        /* per node: its value exists without a step */
+    unsigned char *is_converted;    /* per node: a conversion that its readers make (converted.c) */
     takt_id *root;                  /* per node: the node whose buffer holds its value */
     size_t *root_offset;            /* bytes into that buffer */
     /* For a training step in mixed precision: whether a node belongs to the forward pass; else
@@ -150,6 +152,7 @@ static inline const takt_backend *takt_builder_backend(const takt_builder *b, ta
 const takt_machine *takt_builder_machine(const takt_builder *b, const takt_backend *backend);
 
 TAKT_MUST_USE takt_status takt_builder_alias(takt_builder *b);
+TAKT_MUST_USE takt_status takt_builder_find_converted(takt_builder *b);
 TAKT_MUST_USE takt_status takt_builder_assign(takt_builder *b);
 /* Which nodes wait for which sizes that values decide (lengths.c). */
 TAKT_MUST_USE takt_status takt_builder_lengths(takt_builder *b);

@@ -29,8 +29,9 @@ static bool dense_view(const takt_type *type, takt_view *view)
 takt_status takt_planner_view(takt_planner *p, takt_id node, takt_view *view)
 {
     takt_builder *b = takt_builder_of(p);
+    const takt_id typed = b->is_converted[node] ? p->graph->nodes[node].in[0] : node;
     *view = (takt_view){0};
-    if (!dense_view(takt_type_of(p->graph, node), view))
+    if (!dense_view(takt_type_of(p->graph, typed), view))
         return takt_fail(b->p.ctx, TAKT_E_OVERFLOW, "a %s result is too large",
                          p->graph->nodes[node].op->name);
     view->offset = b->root_offset[node];

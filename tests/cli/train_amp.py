@@ -7,7 +7,7 @@ import shutil
 import struct
 import sys
 
-from _cli import expect, fails, finish, parsed, path, succeeds, write
+from _cli import ROOT, expect, fails, finish, parsed, path, succeeds, write
 
 WIDTH, CLASSES, ROWS, BATCH = 20, 5, 640, 32
 NET = write("amp.takt", f"""model net(x: f32[batch, {WIDTH}]) seed=4 {{
@@ -161,6 +161,25 @@ def memory():
         expect(narrow["gradients"] < kept + 0.9 * wide["gradients"], narrow)
 
 
+def rows():
+    """The rows of bench/train: at most 0.55 of the activations, and not more memory in all."""
+    sys.path.insert(0, os.path.join(ROOT, "bench", "train"))
+    from rows import ROWS as BENCH
+    for name in ("mlp", "cnn", "resnet", "ds_cnn"):
+        text, batch, optimizer = BENCH[name]
+        model = write(f"row_{name}.takt", text.replace("SEED", "1"))
+        args = ["plan", model, "--train", "-D", f"batch={batch}", "--optimizer", optimizer,
+                "--threads", "1", "--json"]
+        wide = parsed(*args)
+        for kind in ("bf16", "f16"):
+            narrow = parsed(*args, "--amp", kind)
+            ratio = narrow["training"]["activations"] / wide["training"]["activations"]
+            print(f"{name} {kind}: activations {ratio:.3f} of those of f32")
+            expect(ratio <= 0.55, f"{name} {kind}: activations {ratio:.3f} of those of f32")
+            if name != "mlp":  # its products widen all of their factors
+                expect(narrow["memory"]["peak"] < 0.8 * wide["memory"]["peak"], narrow["memory"])
+
+
 def refusals():
     fails(2, "train", NET, "--data", TABLE, "--amp", "f8", says=["bf16, f16 or f32"])
     fails(2, "plan", NET, "--train", "--tradeoff", "2", says=["0 to 1"])
@@ -192,6 +211,7 @@ def background():
 
 curves()
 memory()
+rows()
 refusals()
 background()
 finish()

@@ -110,22 +110,6 @@ static void pools(void)
         {"model m(d: bf16[2, 4, 3, 5]) { return op.avg_pool_dx(d, kernel=[3, 3], stride=[2, 2], "
          "pad=[1, 1, 1, 1], layout=nhwc, shape=[2, 7, 6, 5]) }",
          9, false},
-        POOL("max_pool", "f16", "[2, 9, 8, 19]",
-             "kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc", 0),
-        POOL("avg_pool", "bf16", "[2, 9, 8, 70]",
-             "kernel=[3, 2], stride=[2, 2], pad=[1, 0, 1, 1], layout=nhwc", 9),
-        {"model m(d: f16[2, 4, 3, 70]) { return op.avg_pool_dx(d, kernel=[2, 2], stride=[2, 2], "
-         "layout=nhwc, shape=[2, 9, 7, 70]) }",
-         4, true},
-        {"model m(x: bf16[3, 7, 6, 70], d: bf16[3, 4, 3, 70]) { return op.max_pool_dx(x, d, "
-         "kernel=[3, 3], stride=[2, 2], pad=[1, 1, 1, 1], layout=nhwc) }",
-         5, false},
-        {"model m(x: f16[3, 13, 11, 70], d: f16[3, 6, 5, 70]) { return op.max_pool_dx(x, d, "
-         "kernel=[2, 2], stride=[2, 2], layout=nhwc) }",
-         4, true},
-        {"model m(x: bf16[2, 5, 8, 7, 3], d: bf16[2, 3, 4, 7, 3]) { return op.max_pool_dx(x, d, "
-         "kernel=[2, 2, 1], stride=[1, 2, 1], dilation=[2, 1, 1], layout=nhwc) }",
-         5, false},
     };
     CONV_CASES(cases);
 }

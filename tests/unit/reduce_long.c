@@ -8,7 +8,7 @@
 #include "kernel/isa.h"
 #include "util/conv_case.h"
 
-enum { MOST = 5 * TAKT_REDUCE_CHUNK + 3, ROWS = 3, CHUNKS = 6, COLUMNS = 40 };
+enum { MOST = 5 * TAKT_REDUCE_CHUNK + 3, ROWS = 3, CHUNKS = 6, COLUMNS = 40, WIDE = 70 };
 
 static float x[ROWS * MOST * COLUMNS];
 
@@ -78,37 +78,42 @@ static void parts(void)
         }
 }
 
-/* Rows of bf16 are widened chunk by chunk: the bits of rows that were widened before. */
+/* Rows and columns of bf16 are widened chunk by chunk: the bits of those widened before. */
 static void widened(void)
 {
     static const size_t sizes[] = {1, 4096, 8193, MOST};
     static const takt_reduce_op ops[] = {TAKT_REDUCE_SUM, TAKT_REDUCE_MAX, TAKT_REDUCE_MIN};
-    static uint16_t narrow[ROWS * MOST];
-    static float parts[ROWS * CHUNKS], chunk[TAKT_REDUCE_CHUNK];
-    float joined[ROWS], whole[ROWS];
+    static const size_t columns[] = {1, 5, 16, WIDE};
+    static uint16_t narrow[ROWS * MOST * COLUMNS];
+    static float parts[ROWS * CHUNKS * WIDE], chunk[TAKT_REDUCE_CHUNK * WIDE];
+    float joined[ROWS * WIDE], whole[ROWS * WIDE];
     const takt_isa_set isas = takt_isa_detect();
     takt_convert_fn *convert =
         takt_kernel_as_convert(takt_kernel_find("convert", isas, NULL, 0, NULL));
     fill();
-    convert(&(takt_convert){.to = TAKT_BF16, .from = TAKT_F32}, narrow, x, ROWS * MOST);
-    convert(&(takt_convert){.to = TAKT_F32, .from = TAKT_BF16}, x, narrow, ROWS * MOST);
-    for (size_t k = 0; k < sizeof ops / sizeof *ops * (sizeof sizes / sizeof *sizes); k++) {
+    convert(&(takt_convert){.to = TAKT_BF16, .from = TAKT_F32}, narrow, x, ROWS * MOST * COLUMNS);
+    convert(&(takt_convert){.to = TAKT_F32, .from = TAKT_BF16}, x, narrow, ROWS * MOST * COLUMNS);
+    for (size_t k = 0; k < 3 * 4 * 4; k++) {
         const takt_reduce_long l = {
             .run = (takt_reduce_fn *)takt_kernel_find("reduce_f32", isas, NULL, 0, NULL)->run,
             .op = ops[k % 3],
             .dtype = TAKT_F32,
             .rows = ROWS,
-            .n = sizes[k / 3],
-            .inner = 1,
+            .n = sizes[k / 3 % 4],
+            .inner = columns[k / 12],
             .convert = convert,
             .from = TAKT_BF16};
         const size_t units = takt_reduce_long_units(&l);
+        if (l.rows * l.n * l.inner > sizeof x / sizeof *x)
+            continue;
+        EXPECT(takt_reduce_long_room(&l) <= sizeof chunk / sizeof *chunk, "%zu columns", l.inner);
         takt_reduce_long_widened(&l, narrow, units / 2, units, parts, chunk);
         takt_reduce_long_widened(&l, narrow, 0, units / 2, parts, chunk);
         takt_reduce_long_join(&l, parts, joined);
         reduce_whole(&l, whole);
-        EXPECT(memcmp(joined, whole, sizeof joined) == 0, "op %d, n %zu: %a, not %a", (int)l.op,
-               l.n, (double)joined[0], (double)whole[0]);
+        EXPECT(memcmp(joined, whole, ROWS * l.inner * sizeof *joined) == 0,
+               "op %d, n %zu, %zu columns: %a, not %a", (int)l.op, l.n, l.inner, (double)joined[0],
+               (double)whole[0]);
     }
 }
 
@@ -124,6 +129,8 @@ static const char *const models[] = {
     "model m(x: i32[20011, 19]) { return op.reduce_sum(x, axes=[0]) }",
     "model m(x: f16[3, 70003]) { return op.reduce_min(x, axes=[1]) }",
     "model m(x: bf16[70003]) { return op.reduce_sum(x) }",
+    "model m(x: bf16[2, 9001, 70]) { return op.reduce_sum(x, axes=[1]) }",
+    "model m(x: f16[301, 65]) { return op.reduce_max(x, axes=[0]) }",
 };
 
 /* Threads share the chunks: any number of them, with the bits of one. */

@@ -88,6 +88,13 @@ static const char *continues(const takt_planner *p, const takt_group *group, tak
     return find_pair(p, group, node, &why) != NULL ? NULL : why;
 }
 
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    const char *why;
+    const takt_cpu_kind *kind = find(g, node, &why);
+    return kind != NULL && kind->converts != NULL && kind->converts(g, node, k);
+}
+
 static const takt_machine *machine(const void *state, takt_isa_set isas)
 {
     (void)state;
@@ -125,6 +132,7 @@ const takt_backend takt_backend_cpu = {
     .keeps = keeps,
     .absorbs = absorbs,
     .continues = continues,
+    .converts = converts,
     .compile = compile,
     .machine = machine,
 };

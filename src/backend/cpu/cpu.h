@@ -24,6 +24,8 @@ typedef struct takt_cpu_kind {
     /* NULL if this kind computes the group and then `node`, another anchor and the only reader of
      * its result, as one step; else the reason, or "" for "not mine"; NULL pointer: never. */
     const char *(*continues)(const takt_planner *p, const takt_group *group, takt_id node);
+    /* True if its step of `node` converts input k itself (takt_backend.converts); NULL: never. */
+    bool (*converts)(const takt_graph *g, takt_id node, uint32_t k);
     /* True if the kind runs this composite op whole, with the bits of its lowering; NULL: none. */
     bool (*keeps)(const takt_graph *g, const takt_node *n);
     /* The whole group: p->group, p->step. */

@@ -47,6 +47,8 @@ static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_progr
     if (index < 0)
         return false;
     const takt_map_operand *o = &m->operands[index];
+    if (o->widens)
+        return false;
     if (is_row(o, e->columns, m->count)) {
         if (e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE)
             return false;

@@ -75,9 +75,67 @@ void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t fir
         parts_of_columns(l, x, first, end, parts);
 }
 
+/* Columns that are widened at a time. */
+static size_t widened_columns(const takt_reduce_long *l)
+{
+    enum { MOST = 4 * TAKT_REDUCE_LANES };
+    return l->inner < MOST ? l->inner : MOST;
+}
+
+size_t takt_reduce_long_room(const takt_reduce_long *l)
+{
+    return (l->n < CHUNK ? l->n : CHUNK) * widened_columns(l);
+}
+
+/* `rows` rows of some columns, widened side by side. */
+static void widen_columns(const takt_reduce_long *l, const char *x, size_t rows, size_t columns,
+                          char *to)
+{
+    const size_t wide = (size_t)takt_dtype_bits(l->dtype) / 8;
+    const size_t narrow = (size_t)takt_dtype_bits(l->from) / 8;
+    const takt_convert c = {.to = l->dtype, .from = l->from};
+    if (columns == l->inner)
+        l->convert(&c, to, x, rows * columns);
+    else
+        for (size_t i = 0; i < rows; i++)
+            l->convert(&c, to + i * columns * wide, x + i * l->inner * narrow, columns);
+}
+
+static void widened_columns_parts(const takt_reduce_long *l, const char *x, size_t first,
+                                  size_t end, char *parts, void *room)
+{
+    const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
+    const size_t blocks = blocks_of(l), narrow = (size_t)takt_dtype_bits(l->from) / 8;
+    const size_t most = (widened_columns(l) + TAKT_REDUCE_LANES - 1) / TAKT_REDUCE_LANES;
+    for (size_t count; first < end; first += count) {
+        const size_t part = first / blocks, column = first % blocks * TAKT_REDUCE_LANES;
+        const size_t at = part % chunks * CHUNK, n = l->n - at < CHUNK ? l->n - at : CHUNK;
+        const size_t left =
+            blocks - first % blocks < end - first ? blocks - first % blocks : end - first;
+        count = left < most ? left : most;
+        const size_t width = count * TAKT_REDUCE_LANES;
+        const size_t columns = l->inner - column < width ? l->inner - column : width;
+        widen_columns(l, x + ((part / chunks * l->n + at) * l->inner + column) * narrow, n, columns,
+                      room);
+        const takt_reduce r = {.op = l->op,
+                               .dst = parts + (part * l->inner + column) * bytes,
+                               .src = room,
+                               .count = columns,
+                               .across = 1,
+                               .n = n,
+                               .run = n,
+                               .step = columns};
+        l->run(&r);
+    }
+}
+
 void takt_reduce_long_widened(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                               void *parts, void *chunk)
 {
+    if (l->inner > 1) {
+        widened_columns_parts(l, x, first, end, parts, chunk);
+        return;
+    }
     const size_t chunks = takt_reduce_long_chunks(l), bytes = (size_t)takt_dtype_bits(l->dtype) / 8;
     const size_t narrow = (size_t)takt_dtype_bits(l->from) / 8;
     const takt_convert c = {.to = l->dtype, .from = l->from};

@@ -16,7 +16,7 @@ typedef struct takt_reduce_long {
     takt_dtype dtype;  /* one that has a family */
     size_t rows, n;    /* n > 0; x is [rows, n, inner], the result [rows, inner] */
     size_t inner;
-    takt_convert_fn *convert; /* of rows (inner = 1) whose elements are of type `from` */
+    takt_convert_fn *convert; /* of elements of type `from` */
     takt_dtype from;
 } takt_reduce_long;
 
@@ -27,7 +27,9 @@ size_t takt_reduce_long_units(const takt_reduce_long *l);
 /* Reduces units [first, end) into `parts`, which is [rows, chunks, inner]. */
 void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                             void *parts);
-/* The same where elements are narrower: each chunk is widened into `chunk` first. */
+/* The same where elements are narrower: each chunk is widened into `chunk` first, which has room
+ * for so many. */
+size_t takt_reduce_long_room(const takt_reduce_long *l);
 void takt_reduce_long_widened(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                               void *parts, void *chunk);
 /* The results from the parts of all chunks. */

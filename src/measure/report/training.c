@@ -62,11 +62,29 @@ static bool is_value(const takt_buffer *b)
     return b->place == TAKT_PLACE_ARENA && b->value != TAKT_NONE && b->last >= 0;
 }
 
+/* The step that computes the loss, or a value that the loss is a view of. */
+static size_t loss_step(const takt_plan *plan)
+{
+    const takt_graph *g = plan->graph;
+    takt_id loss = TAKT_NONE;
+    for (size_t i = 0; i < g->output_count; i++)
+        loss = strcmp(g->outputs[i].name, TAKT_STEP_SUM) == 0 ? g->outputs[i].id : loss;
+    for (; loss != TAKT_NONE; loss = g->nodes[loss].in_count > 0 ? g->nodes[loss].in[0] : TAKT_NONE)
+        for (size_t s = 0; s < plan->step_count; s++)
+            for (size_t k = 0; k < plan->steps[s].node_count; k++)
+                if (plan->steps[s].nodes[k] == loss)
+                    return s;
+    return 0;
+}
+
+/* What is made before the loss is an activation, even if only the backward pass reads it. */
 static void add_lives(const takt_plan *plan, const unsigned char *phase, holding *held, lives *l)
 {
+    const size_t loss = loss_step(plan);
     for (size_t s = 0; s < plan->step_count; s++) {
         const takt_step *step = &plan->steps[s];
-        const takt_phase made = takt_phase_of(phase, step->nodes, step->node_count);
+        const takt_phase made =
+            s < loss ? TAKT_PHASE_FORWARD : takt_phase_of(phase, step->nodes, step->node_count);
         for (size_t k = 0; k < step->out_count; k++) {
             const uint32_t buffer = step->out[k].buffer;
             holding *h = &held[buffer];

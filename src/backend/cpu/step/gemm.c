@@ -61,10 +61,17 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_matmul && mine ? NULL : "";
 }
 
+/* Factors in f32 are rounded where they are widened. */
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    return takt_type_of(g, g->nodes[node].in[k])->dtype != TAKT_F32;
+}
+
 const takt_cpu_kind takt_cpu_gemm = {.is_steady = true,
                                      .name = "gemm",
                                      .work = TAKT_WORK_PRODUCT,
                                      .family = TAKT_FAMILY_GEMM,
                                      .accepts = accepts,
                                      .absorbs = takt_epilogue_absorbs,
+                                     .converts = converts,
                                      .compile = compile};

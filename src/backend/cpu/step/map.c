@@ -24,6 +24,12 @@ static bool keeps(const takt_graph *g, const takt_node *n)
            (n->type->dtype == TAKT_F32 || n->type->dtype == TAKT_F64);
 }
 
+/* Operands in 16 bits are widened tile by tile. */
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    return takt_type_of(g, g->nodes[node].in[k])->dtype == TAKT_F32;
+}
+
 static void run(const takt_step *step, const takt_task *task)
 {
     const takt_map_program *m = step->data;
@@ -222,4 +228,5 @@ const takt_cpu_kind takt_cpu_map = {.is_steady = true,
                                     .family = TAKT_FAMILY_MAP,
                                     .accepts = accepts,
                                     .keeps = keeps,
+                                    .converts = converts,
                                     .compile = compile};

@@ -213,7 +213,9 @@ static bool is_long(const facts *f)
         return false;
     if (f->inner == 1)
         return f->count <= ROWS && f->n >= (f->from != f->compute ? 1 : CHUNKS * TAKT_REDUCE_CHUNK);
-    return f->from == f->compute && f->to == f->compute && f->n > TAKT_REDUCE_CHUNK;
+    if (f->from != f->compute)
+        return f->n > 0 && f->count > 0;
+    return f->to == f->compute && f->n > TAKT_REDUCE_CHUNK;
 }
 
 static void run_long(const takt_step *s, const takt_task *t)
@@ -334,8 +336,7 @@ static void compile_long(takt_planner *p, facts *f, double work)
     const size_t wide = bytes_of(f->compute);
     f->joined = takt_cpu_aligned(f->count * takt_reduce_long_chunks(&l) * wide);
     s->scratch_bytes = f->joined + (narrows(f) ? f->count * wide : 0);
-    const size_t chunk = f->n < TAKT_REDUCE_CHUNK ? f->n : TAKT_REDUCE_CHUNK;
-    s->scratch_each = f->from != f->compute ? chunk * wide : 0;
+    s->scratch_each = f->from != f->compute ? takt_reduce_long_room(&l) * wide : 0;
     s->run = run_long;
     s->after = join_long;
     s->task_count = takt_cpu_tasks(p, work, bytes, most);
@@ -377,8 +378,16 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
+/* Sums of 16 bits are taken in f32 anyway. */
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    const takt_node *n = &g->nodes[node];
+    return takt_type_of(g, n->in[k])->dtype == TAKT_F32 && op_of(n) < TAKT_REDUCE_ARGMAX;
+}
+
 const takt_cpu_kind takt_cpu_reduce = {.is_steady = true,
                                        .name = "reduce",
                                        .family = TAKT_FAMILY_ROWS,
                                        .accepts = accepts,
+                                       .converts = converts,
                                        .compile = compile};
