@@ -165,7 +165,7 @@ def rows():
     """The rows of bench/train: at most 0.55 of the activations, and not more memory in all."""
     sys.path.insert(0, os.path.join(ROOT, "bench", "train"))
     from rows import ROWS as BENCH
-    for name in ("mlp", "cnn", "resnet", "ds_cnn"):
+    for name in ("mlp", "cnn", "resnet", "ds_cnn", "transformer", "gpt"):
         text, batch, optimizer = BENCH[name]
         model = write(f"row_{name}.takt", text.replace("SEED", "1"))
         args = ["plan", model, "--train", "-D", f"batch={batch}", "--optimizer", optimizer,
@@ -176,7 +176,7 @@ def rows():
             ratio = narrow["training"]["activations"] / wide["training"]["activations"]
             print(f"{name} {kind}: activations {ratio:.3f} of those of f32")
             expect(ratio <= 0.55, f"{name} {kind}: activations {ratio:.3f} of those of f32")
-            if name != "mlp":  # its products widen all of their factors
+            if name != "mlp":  # whose products widen all of their factors
                 expect(narrow["memory"]["peak"] < 0.8 * wide["memory"]["peak"], narrow["memory"])
 
 

@@ -2,6 +2,7 @@
  * kept, and labels are not expanded to a distribution. The bits are those of the lowerings. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/index.h"
+#include "kernel/convert/convert.h"
 #include "kernel/reduce/reduce.h"
 #include "kernel/rows_dx_f32/rows_dx_f32.h"
 #include "op/util/loss.h"
@@ -12,9 +13,12 @@ typedef struct facts {
     size_t rows, classes;
     int64_t reduction, ignored;
     bool ignores, is_dx, is_one_seed;
+    takt_convert_fn *convert; /* of rows in `from`, 16 bits, as many as `piece` at a time */
+    takt_dtype from;
+    size_t piece;
 } facts;
 
-enum { BLOCK = 64 }; /* rows at a time */
+enum { BLOCK = 64, WIDENED = 1 << 16 }; /* rows at a time, and elements of those in 16 bits */
 
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
@@ -29,6 +33,12 @@ static bool keeps(const takt_graph *g, const takt_node *n)
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     return keeps(g, &g->nodes[node]) ? NULL : "";
+}
+
+/* The gradient of probabilities stays f32, so the loss and its gradient read scores in 16 bits. */
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    return k == 0 && takt_type_of(g, g->nodes[node].in[k])->dtype == TAKT_F32;
 }
 
 static int64_t given(const takt_index_reader *r, size_t i)
@@ -74,7 +84,15 @@ static void run_block(const takt_step *s, const takt_task *t, block *b, size_t a
                           .label = b->label,
                           .seed = b->seed,
                           .poll = t->poll};
-    r.x = (const float *)takt_view_data(t, &s->in[0]) + at * f->classes;
+    const char *x = takt_view_data(t, &s->in[0]);
+    if (f->from != TAKT_F32) {
+        const takt_convert how = {.to = TAKT_F32, .from = f->from};
+        f->convert(&how, t->scratch_own, x + at * f->classes * sizeof(uint16_t),
+                   count * f->classes);
+        r.x = t->scratch_own;
+    } else {
+        r.x = (const float *)(const void *)x + at * f->classes;
+    }
     r.dx = f->is_dx ? (float *)takt_view_data(t, &s->out[0]) + at * f->classes : losses + at;
     f->run(&r);
     for (size_t i = 0; i < count && !f->is_dx; i++)
@@ -90,8 +108,8 @@ static void run(const takt_step *s, const takt_task *t)
     const float *dy = f->is_dx ? takt_view_data(t, &s->in[2]) : NULL;
     float *losses = f->reduce != NULL ? t->scratch : takt_view_data(t, &s->out[0]);
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i += BLOCK) {
-        const size_t count = end - i < BLOCK ? end - i : BLOCK;
+    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i += f->piece) {
+        const size_t count = end - i < f->piece ? end - i : f->piece;
         read_labels(f, &labels, dy, i, count, &b);
         if (f->classes > 0)
             run_block(s, t, &b, i, count, losses);
@@ -135,6 +153,18 @@ static void set_facts(const takt_planner *p, const takt_node *n, facts *f)
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->rows);
 }
 
+static void set_piece(takt_step *s, facts *f)
+{
+    f->from = s->in[0].dtype;
+    f->piece = BLOCK;
+    if (f->from == TAKT_F32)
+        return;
+    const size_t rows = WIDENED / (f->classes + 1), all = BLOCK * f->classes;
+    const size_t most = f->classes > WIDENED ? f->classes : WIDENED;
+    f->piece = rows < 1 ? 1 : rows < BLOCK ? rows : BLOCK;
+    s->scratch_each = takt_cpu_aligned((all < most ? all : most) * sizeof(float));
+}
+
 static takt_status compile(takt_planner *p)
 {
     enum { ROW = 3000, EACH = 60 }; /* operations for a row, and for an element */
@@ -149,6 +179,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(f->is_dx ? takt_planner_output_over(p, id, 0, &index)
                       : takt_planner_output(p, id, &index));
     f->run = takt_kernel_as_rows_dx_f32(takt_planner_kernel(p, "rows_dx_f32"));
+    f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
+    set_piece(p->step, f);
     p->step->run = run;
     p->step->data = f;
     if (f->reduction != TAKT_EACH) {
@@ -169,4 +201,5 @@ const takt_cpu_kind takt_cpu_entropy = {.is_steady = true,
                                         .family = TAKT_FAMILY_ROWS,
                                         .accepts = accepts,
                                         .keeps = keeps,
+                                        .converts = converts,
                                         .compile = compile};

@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
 #include "backend/cpu/reduce_long.h"
+#include "backend/cpu/reduce_op.h"
 #include "backend/cpu/strided.h"
 #include "kernel/convert/convert.h"
 
@@ -20,68 +21,16 @@ typedef struct facts {
     bool is_arg;
     size_t outer, inner; /* results = outer * inner: x is [outer, n, inner] if is_plain */
     size_t n, count;
-    size_t grain;  /* units of a long reduction that stay together */
+    size_t grain;  /* units of a long reduction that stay together; rows widened at a time */
     size_t joined; /* offset in its scratch of results that must be narrowed */
     bool is_plain;
     takt_strided walk; /* otherwise: results by reduced elements, read with strides */
 } facts;
 
-typedef struct name_op {
-    const takt_op *node;
-    takt_reduce_op op;
-} name_op;
-
-static takt_reduce_op op_of(const takt_node *n)
-{
-    const name_op table[] = {{&takt_op_reduce_sum, TAKT_REDUCE_SUM},
-                             {&takt_op_reduce_sum_square, TAKT_REDUCE_SUMSQ},
-                             {&takt_op_reduce_max, TAKT_REDUCE_MAX},
-                             {&takt_op_reduce_min, TAKT_REDUCE_MIN},
-                             {&takt_op_reduce_prod, TAKT_REDUCE_PROD}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].node == n->op)
-            return table[i].op;
-    const bool is_last = takt_node_int(n, "last") != 0;
-    if (n->op == &takt_op_argmax)
-        return is_last ? TAKT_REDUCE_ARGMAX_LAST : TAKT_REDUCE_ARGMAX;
-    if (n->op == &takt_op_argmin)
-        return is_last ? TAKT_REDUCE_ARGMIN_LAST : TAKT_REDUCE_ARGMIN;
-    return TAKT_REDUCE_OP_COUNT;
-}
-
-static takt_dtype compute_of(takt_dtype dtype)
-{
-    switch (dtype) {
-    case TAKT_F64:
-    case TAKT_F32:
-    case TAKT_I64:
-    case TAKT_I32:
-    case TAKT_U64:
-    case TAKT_U32: return dtype;
-    case TAKT_F16:
-    case TAKT_BF16: return TAKT_F32;
-    case TAKT_I16:
-    case TAKT_I8: return TAKT_I32;
-    default: return TAKT_U32;
-    }
-}
-
-static const char *family_of(takt_dtype compute)
-{
-    switch (compute) {
-    case TAKT_F64: return "reduce_f64";
-    case TAKT_F32: return "reduce_f32";
-    case TAKT_I64: return "reduce_i64";
-    case TAKT_I32: return "reduce_i32";
-    case TAKT_U64: return "reduce_u64";
-    default: return "reduce_u32";
-    }
-}
-
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
-    if (op_of(n) == TAKT_REDUCE_OP_COUNT)
+    if (takt_reduce_op_of(n) == TAKT_REDUCE_OP_COUNT)
         return "";
     return takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) >= 8 ? NULL : "elements below a byte";
 }
@@ -117,6 +66,20 @@ static void reduce_plain(const facts *f, const takt_task *t, const char *x, char
         r.step = f->inner;
         f->run(&r);
         first += r.count;
+    }
+}
+
+/* Rows that are widened some at a time. */
+static void reduce_widened(const facts *f, const takt_task *t, const char *x, char *y, size_t first,
+                           size_t end)
+{
+    const takt_convert c = {.to = f->compute, .from = f->from};
+    const size_t out = f->is_arg ? 8 : bytes_of(f->compute);
+    for (size_t n; first < end && !takt_poll_stops(t->poll); first += n) {
+        n = end - first < f->grain ? end - first : f->grain;
+        takt_pace_convert(t, f->convert, &c, t->scratch_own, x + first * f->n * bytes_of(f->from),
+                          n * f->n);
+        reduce_plain(f, t, t->scratch_own, y + first * out, 0, n);
     }
 }
 
@@ -183,6 +146,8 @@ static void run(const takt_step *s, const takt_task *t)
         last = end - first < most ? end : first + most;
         if (!f->is_plain)
             reduce_gathered(f, t, x, results(s, t), first, last);
+        else if (f->from != f->compute && f->inner == 1)
+            reduce_widened(f, t, x, results(s, t), first, last);
         else
             reduce_plain(f, t, f->from == f->compute ? x : t->scratch, results(s, t), first, last);
     }
@@ -301,9 +266,14 @@ static void set_geometry(facts *f, const takt_view *x, const bool *is_reduced)
 
 static void set_scratch(takt_step *s, facts *f)
 {
+    enum { WIDENED = 1 << 14 }; /* elements */
     const size_t wide = bytes_of(f->compute);
     if (!f->is_plain) {
         s->scratch_each = takt_cpu_aligned(f->n * bytes_of(f->from)) + f->n * wide;
+    } else if (f->from != f->compute && f->inner == 1) {
+        f->grain = f->n < WIDENED ? WIDENED / (f->n + 1) : 1;
+        const size_t most = f->n > WIDENED ? f->n : WIDENED, all = f->count * f->n;
+        s->scratch_each = takt_cpu_aligned((all < most ? all : most) * wide);
     } else if (f->from != f->compute) {
         s->scratch_bytes = takt_cpu_aligned(f->count * f->n * wide);
         s->before = widen;
@@ -356,12 +326,12 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(takt_planner_output(p, id, &index));
     const takt_view *x = &p->step->in[0];
-    f->op = op_of(n);
+    f->op = takt_reduce_op_of(n);
     f->is_arg = f->op >= TAKT_REDUCE_ARGMAX;
     f->from = x->dtype;
-    f->compute = compute_of(x->dtype);
+    f->compute = takt_reduce_compute(x->dtype);
     f->to = n->type->dtype;
-    f->run = (takt_reduce_fn *)takt_planner_kernel(p, family_of(f->compute))->run;
+    f->run = (takt_reduce_fn *)takt_planner_kernel(p, takt_reduce_family(f->compute))->run;
     f->convert = takt_kernel_as_convert(takt_planner_find(p, "convert"));
     find_axes(n, x->rank, is_reduced);
     set_geometry(f, x, is_reduced);
@@ -381,8 +351,7 @@ static takt_status compile(takt_planner *p)
 /* Sums of 16 bits are taken in f32 anyway. */
 static bool converts(const takt_graph *g, takt_id node, uint32_t k)
 {
-    const takt_node *n = &g->nodes[node];
-    return takt_type_of(g, n->in[k])->dtype == TAKT_F32 && op_of(n) < TAKT_REDUCE_ARGMAX;
+    return takt_type_of(g, g->nodes[node].in[k])->dtype == TAKT_F32;
 }
 
 const takt_cpu_kind takt_cpu_reduce = {.is_steady = true,
