@@ -16,6 +16,8 @@ static void close_conn(takt_server *s, takt_conn *c)
     takt_mem_put(&s->shadow, c->in, c->room + 1);
     takt_text_deinit(&c->out);
     *c = (takt_conn){.socket = -1};
+    while (s->conn_end > 0 && s->conns[s->conn_end - 1].socket < 0)
+        s->conn_end--;
 }
 
 static bool open_conn(takt_server *s, takt_conn *c, int socket)
@@ -26,6 +28,8 @@ static bool open_conn(takt_server *s, takt_conn *c, int socket)
     *c = (takt_conn){
         .socket = socket, .in = block, .room = TAKT_HTTP_HEADER, .since_ns = takt_serve_now(s)};
     takt_text_init(&c->out, &s->shadow);
+    const size_t end = (size_t)(c - s->conns) + 1;
+    s->conn_end = end > s->conn_end ? end : s->conn_end;
     return true;
 }
 
@@ -284,7 +288,7 @@ static size_t watch_all(takt_server *s)
     s->watch[0] = (takt_net_watch){.socket = s->wake_from, .reads = true};
     const bool accepts = !is_stopping && takt_serve_now(s) >= s->accept_ns;
     s->watch[1] = (takt_net_watch){.socket = accepts ? s->listener : -1, .reads = true};
-    for (size_t i = 0; i < s->conn_count; i++) {
+    for (size_t i = 0; i < s->conn_end; i++) {
         const takt_conn *c = &s->conns[i];
         open += c->socket >= 0;
         /* A closing connection is still read while it has a job, to notice when its client is
@@ -303,12 +307,12 @@ takt_status takt_serve_loop(takt_server *s)
         const size_t open = watch_all(s);
         if (open == 0 && atomic_load(&s->is_stopping))
             return TAKT_OK;
-        if (takt_net_wait(s->watch, s->conn_count + 2, TICK_MS) != 0)
+        if (takt_net_wait(s->watch, s->conn_end + 2, TICK_MS) != 0)
             return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "waiting for connections failed");
         if (s->watch[0].can_read)
             takt_net_drain(s->wake_from);
         takt_serve_expire(s);
-        for (size_t i = 0; i < s->conn_count; i++)
+        for (size_t i = 0; i < s->conn_end; i++)
             if (s->conns[i].socket >= 0)
                 serve_conn(s, &s->conns[i], &s->watch[2 + i]);
         if (s->watch[1].can_read)

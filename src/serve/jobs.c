@@ -20,29 +20,31 @@ static void call_engine(takt_server *s)
     takt_futex_wake(&s->futex, &s->calls, 1);
 }
 
-bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job)
+bool takt_serve_has_room(takt_server *s, takt_conn *c)
+{
+    takt_lock_take(&s->lock);
+    const bool has_room = s->queued < (size_t)s->options.queue;
+    s->metrics.requests += !has_room;
+    s->metrics.refused += !has_room;
+    takt_lock_give(&s->lock);
+    if (!has_room)
+        takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "too many requests wait");
+    return has_room;
+}
+
+void takt_serve_enqueue(takt_server *s, takt_job *job)
 {
     job->queued_ns = takt_serve_now(s);
     takt_lock_take(&s->lock);
-    const bool has_room = s->queued < (size_t)s->options.queue;
     s->metrics.requests++;
-    s->metrics.refused += !has_room;
-    if (has_room) {
-        if (s->last != NULL)
-            s->last->next = job;
-        else
-            s->first = job;
-        s->last = job;
-        s->queued++;
-    }
+    if (s->last != NULL)
+        s->last->next = job;
+    else
+        s->first = job;
+    s->last = job;
+    s->queued++;
     takt_lock_give(&s->lock);
-    if (has_room) {
-        call_engine(s);
-        return true;
-    }
-    takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "too many requests wait");
-    takt_serve_job_free(job);
-    return false;
+    call_engine(s);
 }
 
 /* Texts that are generated together send one piece each. Waking the other thread for each piece

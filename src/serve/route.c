@@ -182,6 +182,16 @@ static void convert(takt_server *s, takt_conn *c, takt_span body, bool to_ids)
 
 typedef enum need { NEEDS_NOTHING, NEEDS_TEXT, NEEDS_VECTORS } need;
 
+static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t model,
+                       takt_span body)
+{
+    c->job = takt_serve_has_room(s, c) ? takt_serve_request(s, c, kind, body) : NULL;
+    if (c->job == NULL)
+        return; /* the reply is written */
+    c->job->model = model;
+    takt_serve_enqueue(s, c->job);
+}
+
 static bool post(takt_server *s, takt_conn *c, takt_span body)
 {
     static const struct {
@@ -198,9 +208,7 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
         const bool has = jobs[i].needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
         if (!takt_span_is(path, jobs[i].path) || !has)
             continue;
-        takt_job *job = takt_serve_request(s, c, jobs[i].kind, body);
-        if (job != NULL && takt_serve_enqueue(s, c, job))
-            c->job = job;
+        create_job(s, c, jobs[i].kind, 0, body);
         return true;
     }
     const size_t n = sizeof infer - 1;
@@ -208,12 +216,7 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
          i++) {
         if (!takt_span_is((takt_span){path.at + n, path.length - n}, s->models[i].name))
             continue;
-        takt_job *job = takt_serve_request(s, c, TAKT_JOB_INFER, body);
-        if (job == NULL)
-            return true;
-        job->model = i;
-        if (takt_serve_enqueue(s, c, job))
-            c->job = job;
+        create_job(s, c, TAKT_JOB_INFER, i, body);
         return true;
     }
     const bool is_tokenize = takt_span_is(path, "/tokenize");

@@ -164,7 +164,7 @@ struct takt_server {
     int listener, port, wake_from, wake_to;
     takt_conn *conns;
     takt_net_watch *watch;
-    size_t conn_count;
+    size_t conn_count, conn_end; /* conn_end: all from there on are free */
     uint64_t job_numbers;
     uint64_t accept_ns; /* no connection is accepted before that */
     _Atomic bool is_stopping;
@@ -202,8 +202,10 @@ bool takt_serve_allowed(takt_server *s, takt_conn *c);
 takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, takt_span body);
 void takt_serve_health(takt_server *s, takt_text *out, bool keeps_alive);
 void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive);
-/* Whether there was room; else the job is freed and 503 written. */
-bool takt_serve_enqueue(takt_server *s, takt_conn *c, takt_job *job);
+/* Whether one more job can wait; otherwise the reply, 503, is written. It is asked before the body
+ * is read: under overload nothing is parsed for a request that cannot be accepted. */
+bool takt_serve_has_room(takt_server *s, takt_conn *c);
+void takt_serve_enqueue(takt_server *s, takt_job *job); /* needs room */
 /* The connection has gone: the job is freed, or left to the engine. */
 void takt_serve_leave(takt_server *s, takt_job *job);
 /* Requests that waited too long are refused. */
