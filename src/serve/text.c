@@ -222,12 +222,16 @@ static void read_parts(takt_server *s, const takt_slot *reader)
 static void read_all(takt_server *s)
 {
     const bool at_once = takt_serve_accept(s) > 1 && s->together.texts != NULL;
+    const uint64_t begin = takt_serve_now(s);
     const takt_status all = at_once ? takt_together_read(&s->together, s->ids) : TAKT_OK;
+    const double ns = (double)(takt_serve_now(s) - begin);
     for (size_t i = 0; i < s->slot_count; i++) {
         takt_slot *slot = &s->slots[i];
         if (s->ids[i] < 0)
             continue;
         const takt_status status = at_once ? all : takt_writing_read(&slot->w, s->ids[i]);
+        if (s->parts[i].is_next)
+            takt_writing_took(&slot->w, 1, ns);
         if (status != TAKT_OK)
             fail(s, slot, status);
     }
@@ -297,6 +301,8 @@ bool takt_serve_texts(takt_server *s)
         worked = true;
     }
     takt_serve_tell(s);
+    if (s->together.texts != NULL)
+        takt_together_join_next(&s->together, s->parts, s->ids);
     read_parts(s, reader);
     read_all(s);
     takt_serve_tell(s);

@@ -293,6 +293,42 @@ static void chosen(takt_ctx *ctx)
     close_group(&of);
 }
 
+/* The last token of a prompt goes with next tokens of other texts, and alone it stays a part. */
+static void ended(takt_ctx *ctx)
+{
+    enum { READ = 5, ALONE = 2, SINGLE = 7 };
+    static int32_t ids[MOST][CONTEXT];
+    takt_together_part parts[MOST] = {0};
+    int32_t next[MOST];
+    group of;
+    const size_t count = open_parts(ctx, &of, "Q4_0", MOST, 2) ? MOST : 0;
+    takt_generator *single = of.texts[SINGLE];
+    for (size_t i = 0; i < count; i++) {
+        fill_prompt(i, ids[i], CONTEXT);
+        EXPECT_OK(ctx, takt_generator_read(of.texts[i], ids[i], READ));
+        parts[i] = (takt_together_part){.ids = ids[i] + READ, .count = i == ALONE};
+        next[i] = -1;
+    }
+    takt_together_join_next(&of.together, parts, next);
+    EXPECT(count == 0 || (parts[ALONE].count == 1 && next[ALONE] == -1));
+    parts[4].count = 1;
+    parts[6].count = 4;
+    next[1] = ids[1][READ];
+    takt_together_join_next(&of.together, parts, next);
+    EXPECT(count == 0 || takt_together_read(&of.together, next) == TAKT_OK);
+    for (size_t i = 0; i < count && i != SINGLE; i++) {
+        const size_t more = i == 1 || i == ALONE || i == 4;
+        EXPECT(parts[i].is_next == (more && i != 1) && parts[i].count == (i == 6 ? 4 : 0));
+        EXPECT_EQ(of.texts[i]->position, READ + more);
+        takt_generator_reset(single);
+        EXPECT_OK(ctx, takt_generator_read(single, ids[i], READ));
+        EXPECT_OK(ctx, takt_generator_read(single, ids[i] + READ, more));
+        EXPECT(!more || memcmp(of.texts[i]->scores, single->scores, sizeof(float[VOCABULARY])) == 0,
+               "text %zu has other scores than alone", i);
+    }
+    close_group(&of);
+}
+
 /* An inactive text is full: it is dropped, and the others continue. */
 static void full(takt_ctx *ctx)
 {
@@ -357,6 +393,7 @@ static void scores(void)
     joined(ctx, "Q4_0", 5, 2);
     joined(ctx, "Q8_0", 8, 3);
     chosen(ctx);
+    ended(ctx);
     takt_ctx_destroy(ctx);
 }
 

@@ -182,7 +182,9 @@ static takt_status read_all(takt_many *m)
             TAKT_TRY(takt_writing_read(&m->rows[i].w, m->ids[i]));
     const double ns = (double)(ctx->now_ns(ctx->clock_user) - begin);
     for (size_t i = 0; i < m->count; i++)
-        if (m->ids[i] >= 0)
+        if (m->parts[i].is_next)
+            takt_writing_took(&m->rows[i].w, 1, ns);
+        else if (m->ids[i] >= 0)
             m->rows[i].w.result.ns += ns;
     return TAKT_OK;
 }
@@ -208,7 +210,7 @@ static takt_status read_parts(takt_many *m)
     takt_together_read_parts(&m->together, m->parts, m->count);
     for (size_t i = 0; i < m->count; i++) {
         const takt_together_part part = m->parts[i];
-        m->parts[i] = (takt_together_part){.count = 0};
+        m->parts[i] = (takt_together_part){.is_next = part.is_next};
         if (!part.is_done)
             continue;
         TAKT_TRY(name(&m->rows[i], part.status));
@@ -274,6 +276,8 @@ static takt_status step(task *t, bool *is_over)
             continue;
         TAKT_TRY(go_on(t, i));
     }
+    if (m->together.texts != NULL)
+        takt_together_join_next(&m->together, m->parts, m->ids);
     TAKT_TRY(read_parts(m));
     return read_all(m);
 }

@@ -139,6 +139,7 @@ static takt_status read_rows(takt_together *t, const int32_t *ids, size_t begin,
         if (!t->is_active[i])
             continue;
         g->history[g->position++] = ids[first + i];
+        g->has_unread = false;
         g->scores = scores + i * (size_t)g->vocabulary;
     }
     return TAKT_OK;

@@ -51,8 +51,12 @@ typedef struct takt_together_part {
     size_t together;    /* the parts of the run that read it */
     takt_status status; /* the error is the context's if it is the last one */
     double ns;          /* of the run */
+    bool is_next;       /* it goes with next tokens of other texts; `count` is 0 */
 } takt_together_part;
 
+/* A part of one token is no more than a next token: where two or more texts have either, such parts
+ * become ids. They are read by takt_together_read, with `ids` of all texts. */
+void takt_together_join_next(const takt_together *t, takt_together_part *parts, int32_t *ids);
 /* Tokens of each prompt that one run of `rows` texts reads at most; 0: states cannot go back, or
  * prompts are read one by one for another reason. */
 size_t takt_together_part_of(const takt_together *t, size_t rows);

@@ -159,11 +159,29 @@ takt_status takt_together_join_parts(takt_together *t, const takt_together_join 
         const takt_status done =
             reads ? take(t, j, i, part) : forget(t->texts[j->first + i], j->length, 0, false);
         if (reads || done != TAKT_OK)
-            *part = (takt_together_part){part->ids, part->count, true, j->members, done, ns};
+            *part = (takt_together_part){.ids = part->ids,
+                                         .count = part->count,
+                                         .is_done = true,
+                                         .together = j->members,
+                                         .status = done,
+                                         .ns = ns};
     }
     if (status != TAKT_OK)
         ctx->error = error;
     return status;
+}
+
+void takt_together_join_next(const takt_together *t, takt_together_part *parts, int32_t *ids)
+{
+    size_t readers = 0;
+    for (size_t i = 0; i < t->count; i++)
+        readers += ids[i] >= 0 || parts[i].count == 1;
+    for (size_t i = 0; readers > 1 && i < t->count; i++) {
+        if (parts[i].count != 1)
+            continue;
+        ids[i] = parts[i].ids[0];
+        parts[i] = (takt_together_part){.is_next = true};
+    }
 }
 
 static void read_single(takt_together *t, takt_together_part *part, size_t row)
