@@ -1,6 +1,10 @@
 """text_flags.py - command lines as people of llama.cpp write them: other names of the same flags,
 and what is said about flags that have no counterpart."""
-from _cli import expect, fails, finish, parsed, succeeds, takt
+import json
+import os
+import re
+
+from _cli import TMP, expect, fails, finish, parsed, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 
@@ -13,6 +17,13 @@ def names():
         expect(got == want, f"{words}: {got!r}, not {want!r}")
     full = [parsed("generate", TINY, "a", "-n", n, "-c", "24", "--temp", "0", "--ignore-eos",
                    "--json") for n in ("-1", "-2", "0")]
+    settings = os.path.join(TMP, "endless.json")
+    with open(settings, "w", encoding="utf-8") as file:
+        file.write('{"n-predict": -1}')
+    rest = ["generate", TINY, "a", "-c", "24", "--temp", "0", "--ignore-eos", "--json"]
+    full.append(parsed(*rest, "--config", settings))
+    for n in ("-1", "-2"):
+        full.append(json.loads(succeeds(*rest, env={"TAKT_N_PREDICT": n})))
     expect(full[0]["end"] == "context" and len({f["text"] for f in full}) == 1, f"{full}")
     ids = parsed("tokenize", TINY, "a b", "--ids", "--json")
     expect(parsed("tokenize", "-m", TINY, "a b", "--ids", "--json") == ids, "-m of tokenize")
@@ -44,6 +55,16 @@ def without_counterpart():
               says=[f"no flag {words[0].split('=')[0]}", hint])
     fails(2, "serve", TINY, "-a", "name", says=["no flag -a", "called as its file"])
     fails(2, "generate", TINY, "-p", "a", "-xy", says=["no flag -x"])
+    for verb in ("serve", "embed", "tokenize", "perplexity", "generate"):
+        flags = succeeds(verb, "--help-all")
+        for word in ("st", "i", "if", "keep", "no-escape", "log-disable", "cb", "to", "a", "metrics",
+                     "no-cnv"):
+            run = takt(verb, TINY, f"-{word}")
+            hint = run.stderr.partition("hint: ")[2]
+            expect(run.returncode == 2 and f"no flag -{word}" in run.stderr and hint, f"{run}")
+            for name in re.findall(r"(?<![\w-])--?[a-z][\w-]*", hint):
+                expect(re.search(rf"(?<![\w-]){name}(?![\w-])", flags),
+                       f"takt {verb} -{word}: there is no {name}: {hint}")
     fails(2, "generate", TINY, "-p", "a", "-n", "-3", says=["-3"])
 
 

@@ -69,7 +69,7 @@ static bool is_run(const takt_tool *t)
 const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length)
 {
     if (t->verb->task == TAKT_TASK_TEXT)
-        return tool_llama_hint(word, length);
+        return tool_llama_hint(t->verb, word, length);
     const bool is_batch =
         (length == 1 && *word == 'b') || (length == 5 && strncmp(word, "batch", 5) == 0);
     return is_batch && is_run(t)

@@ -88,9 +88,7 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
     if (id == TAKT_F_MEMORY_LIMIT && strchr(value, '=') != NULL &&
         tool_verb_takes(t->verb, TAKT_F_SPACE_LIMITS))
         id = TAKT_F_SPACE_LIMITS; /* cuda=2G: of one memory */
-    if (id == TAKT_F_TEXT_LENGTH && (strcmp(value, "-1") == 0 || strcmp(value, "-2") == 0))
-        value = "0"; /* llama.cpp: without end, and until the context is full */
-    return tool_value_check(t, id, value, where) && tool_value_add(t, id, TAKT_FROM_FLAG, value);
+    return tool_value_take(t, id, TAKT_FROM_FLAG, value, where);
 }
 
 static bool take_long(takt_tool *t, const char *dashed, words *w)
@@ -221,8 +219,7 @@ static bool take_environment(takt_tool *t)
         mirror(tool_flags[id].name, name);
         const char *value = getenv(name);
         if (value != NULL && value[0] != '\0' &&
-            !(tool_value_check(t, (tool_flag_id)id, value, name) &&
-              tool_value_add(t, (tool_flag_id)id, TAKT_FROM_ENVIRONMENT, value)))
+            !tool_value_take(t, (tool_flag_id)id, TAKT_FROM_ENVIRONMENT, value, name))
             return false;
     }
     return true;
@@ -275,8 +272,7 @@ static takt_status take_setting(void *user, const char *given, const char *value
         if (id == TAKT_F_CONFIG || tool_flag_is_help((tool_flag_id)id) ||
             !tool_verb_takes(t->verb, (tool_flag_id)id))
             continue; /* verbs may have flags of one name and different kinds */
-        return tool_value_check(t, (tool_flag_id)id, value, where) &&
-                       tool_value_add(t, (tool_flag_id)id, TAKT_FROM_CONFIG, value)
+        return tool_value_take(t, (tool_flag_id)id, TAKT_FROM_CONFIG, value, where)
                    ? TAKT_OK
                    : TAKT_ERR_CANCELLED; /* and printed */
     }

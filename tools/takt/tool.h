@@ -149,7 +149,7 @@ const char *tool_alias(const takt_tool *t, const char *word, size_t length);
 /* The answer to a flag of other tools that has no counterpart here, or NULL. */
 const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t length);
 /* The same for llama.cpp's flags, which text verbs get. */
-const char *tool_llama_hint(const char *word, size_t length);
+const char *tool_llama_hint(const takt_verb *verb, const char *word, size_t length);
 /* The same for names that follow one dash, such as -md. */
 const char *tool_letters(const takt_tool *t, const char *word, size_t length);
 void tool_free(takt_tool *t);
@@ -157,6 +157,9 @@ void tool_free(takt_tool *t);
 bool tool_value_add(takt_tool *t, tool_flag_id id, tool_from from, const char *text);
 /* True if the text fits the flag's kind; else the error is printed. */
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where);
+/* Both, for a value that the user gave, from any source. */
+bool tool_value_take(takt_tool *t, tool_flag_id id, tool_from from, const char *text,
+                     const char *where);
 
 bool tool_on(const takt_tool *t, tool_flag_id id);
 /* Replaces a list by other words; false if memory is short. */

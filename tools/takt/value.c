@@ -86,6 +86,14 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
     return good;
 }
 
+bool tool_value_take(takt_tool *t, tool_flag_id id, tool_from from, const char *text,
+                     const char *where)
+{
+    if (id == TAKT_F_TEXT_LENGTH && (strcmp(text, "-1") == 0 || strcmp(text, "-2") == 0))
+        text = "0"; /* llama.cpp: without end, and until the context is full */
+    return tool_value_check(t, id, text, where) && tool_value_add(t, id, from, text);
+}
+
 /* The source that takes precedence for this flag; -1 if it is not given. */
 static int winner(const takt_tool *t, tool_flag_id id)
 {
