@@ -88,6 +88,7 @@ typedef struct takt_gemm_f32 {
     size_t m, n, k;
     const float *a;
     size_t a_row, a_col; /* floats between rows and between columns of A; (1, ld) is A transposed */
+    bool reads_a;        /* a_col is 1, and A is read in place by kernels that can: never packed */
     const float *b;
     const takt_gemm_stored *stored; /* B in another form, then `b` is not read; or NULL */
     size_t b_n;                     /* columns of the packed matrix */
@@ -108,8 +109,8 @@ typedef void takt_gemm_f32_fn(const takt_gemm_f32 *g);
 typedef struct takt_gemm_f32_info {
     size_t rows;        /* of a full tile: cut m into multiples of this for speed */
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
-    /* For these m, n, k, a_row, a_col, blocking, and whether B is stored in another form; bounded
-     * by about 1.7 MiB + 4 * k. */
+    /* For these m, n, k, a_row, a_col, reads_a, blocking, and whether B is stored in another form;
+     * bounded by about 1.7 MiB + 4 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f32 *g);
     /* Rows of a tile of three panels, which products of more than four have, and bytes of rows that
      * weights pass by at a time; 0: there is no such tile. */
@@ -117,6 +118,16 @@ typedef struct takt_gemm_f32_info {
 } takt_gemm_f32_info;
 
 TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)
+
+/* Whether rows of A, so many bytes long and apart, are a whole number of pages apart: they share a
+ * few sets of L1, and packed they are multiplied faster. */
+static inline bool takt_gemm_collides(size_t row_bytes, size_t apart)
+{
+    enum { PAGE = 4096, LINE_BYTES = 64 };
+    const size_t rest = apart % PAGE;
+    return apart > LINE_BYTES && row_bytes > LINE_BYTES &&
+           (rest < LINE_BYTES || rest > PAGE - LINE_BYTES);
+}
 
 /* For k split over threads: chunks [first, last) of the product, each separately, to
  * partial[chunk - first][m][n]. Without the epilogue. */

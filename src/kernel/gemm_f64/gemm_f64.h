@@ -46,7 +46,8 @@ typedef struct takt_gemm_f64 {
     size_t m, n, k;
     const double *a;
     size_t a_row,
-        a_col; /* doubles between rows and between columns of A; (1, ld) is A transposed */
+        a_col;    /* doubles between rows and between columns of A; (1, ld) is A transposed */
+    bool reads_a; /* as in gemm_f32.h */
     const double *b;
     size_t b_n;     /* columns of the packed matrix */
     size_t b_first; /* the first column of C; a panel begins there */
@@ -65,7 +66,7 @@ typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);
 typedef struct takt_gemm_f64_info {
     size_t rows;        /* of a full tile: cut m into multiples of this for speed */
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
-    /* For these m, n, k, a_row and a_col; reads no pointer; bounded by about 1 MiB + 8 * k. */
+    /* For these m, n, k, a_row, a_col and reads_a; reads no pointer; bounded by about 1 MiB + 8 * k. */
     size_t (*scratch_bytes)(const takt_gemm_f64 *g);
     size_t broad, block_bytes; /* as in gemm_f32.h */
 } takt_gemm_f64_info;

@@ -49,6 +49,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .a = x,
                        .a_row = f->is_direct ? f->row : c->k_row,
                        .a_col = 1,
+                       .reads_a = f->reads_a,
                        .b_n = c->cout,
                        .b_first = b->column,
                        .c = c->is_nhwc && !rounds ? y + b->row * outputs + first : tile,

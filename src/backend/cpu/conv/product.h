@@ -30,6 +30,7 @@ typedef struct takt_conv_product {
     size_t packed_at;          /* else: offset of the packed form in shared scratch */
     bool is_direct;            /* patches are rows of x, which may overlap */
     size_t row;                /* then: floats from one to the next */
+    bool reads_a;              /* by the kernel, in place */
     bool is_padded;            /* and of a copy of x, with zeros around it */
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t grain;              /* rows of a tile */

@@ -211,6 +211,7 @@ static size_t kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_info 
                        .k = c->k_row,
                        .a_row = f->is_direct ? f->row : c->k_row,
                        .a_col = 1,
+                       .reads_a = f->reads_a,
                        .blocking = f->blocking};
     takt_narrow_use(&g, &f->narrow, NULL, 0, &stored);
     return info->scratch_bytes(&g);
@@ -267,11 +268,15 @@ static void set_cut(takt_planner *p, void *facts)
 
 static takt_status set_tasks(takt_planner *p, takt_conv_product *f)
 {
+    const size_t row = f->is_direct ? f->row : f->shape.k_row;
+    f->reads_a = !takt_gemm_collides(f->shape.k_row * sizeof(float), row * sizeof(float));
     cut_tasks(p, f);
     TAKT_TRY(set_scratch(p, f, f->info));
     p->step->task_count = f->cut.rows * f->cut.columns;
-    if (!takt_planner_has_room(p))
+    if (!takt_planner_has_room(p)) {
+        f->reads_a = true;
         f->rows = block_rows(f, f->info->rows, false);
+    }
     takt_cpu_fit(p, &f->cut, f->shape.batch * f->shape.positions, set_cut, f);
     return TAKT_OK;
 }
