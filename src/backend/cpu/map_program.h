@@ -17,6 +17,7 @@
 #include "kernel/map/map.h"
 
 enum { TAKT_MAP_TILE = 1024 };
+#define TAKT_MAP_NONE UINT32_MAX
 
 typedef enum takt_map_source { TAKT_MAP_REG, TAKT_MAP_VIEW, TAKT_MAP_HOT } takt_map_source;
 
@@ -36,7 +37,7 @@ typedef struct takt_map_instr {
     takt_map_ref src[3];
     unsigned char src_count;
     bool can_fault;
-    uint32_t dst;    /* register */
+    uint32_t dst;    /* register, or TAKT_MAP_NONE: it goes to memory alone */
     int32_t out;     /* index into step->out, or -1 */
     bool is_direct;  /* computes straight into the output: its type is a compute type */
     bool is_final;   /* the value that goes back to the anchor's tile */

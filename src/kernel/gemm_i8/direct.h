@@ -5,9 +5,7 @@
 
 #include "kernel/gemm_i8/gemm_i8.h"
 
-/* Images of any multiple of 4 channels can be read. */
+/* Images of any multiple of 4 channels can be read. Needs no scratch. */
 void takt_gemm_i8_direct(const takt_gemm_i8 *g);
-/* Bytes of scratch. */
-size_t takt_gemm_i8_direct_bytes(const takt_gemm_i8 *g);
 
 #endif

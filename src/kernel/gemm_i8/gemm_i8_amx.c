@@ -53,22 +53,20 @@ static size_t packed_bytes(const takt_gemm_i8 *g)
     return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
 }
 
-/* One row is packed: plans for a range of sizes reserve what the largest needs. */
-static size_t few_bytes(const takt_gemm_i8 *g)
+/* Packed; its sums stay in registers. */
+static size_t row_bytes(const takt_gemm_i8 *g)
 {
-    takt_gemm_i8 one = *g;
-    one.m = 1;
-    const size_t direct = takt_gemm_i8_direct_bytes(g),
-                 packed = g->image == NULL ? packed_bytes(&one) : 0;
-    return direct > packed ? direct : packed;
+    return round_up(g->k, STEP);
 }
 
 static size_t scratch_bytes(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
+    if (g->image == NULL && (g->m == 1 || is_few(g))) /* for few rows, of which one may be left */
+        return row_bytes(g);
     if (is_few(g))
-        return few_bytes(g);
+        return 0;
     if (g->image != NULL)
         return SUMS_BYTES + round_up(g->m * sizeof(uint32_t), 64);
     return packed_bytes(g);
@@ -281,10 +279,12 @@ static void one_row(block *o)
     const takt_gemm_i8 *g = o->g;
     const size_t panels = (g->n + 15) / 16, quarter = panels / 4, steps = (g->k + 3) / 4;
     int32_t sums[4 * 16];
+    uint32_t row_sum = 0;
     constants f;
+    o->row_sums = &row_sum;
     o->shift += g->a_unsigned ? 0 : 128;
     if (g->b_zero)
-        o->row_sums[0] = sum_of_row(g, 0);
+        row_sum = sum_of_row(g, 0);
     pack_row(g, g->scratch);
     for (size_t j = 0; j < quarter + panels % 4; j++) {
         const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;

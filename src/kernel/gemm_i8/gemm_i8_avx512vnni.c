@@ -174,15 +174,14 @@ static void run_row(const takt_gemm_i8 *g)
 
 #include "kernel/gemm_i8/direct_avx512.inc"
 
-/* Enough for some of the columns too, of which there may be few; and for one row, which is packed:
- * plans for a range of sizes reserve what the largest needs. */
+/* Enough for some of the rows or columns too, of which there may be few: one row is packed. */
 static size_t bytes(const takt_gemm_i8 *g)
 {
     takt_gemm_i8 one = *g;
     one.m = g->m < 1 ? g->m : 1;
-    const size_t direct = takt_gemm_i8_direct_bytes(g),
-                 packed = scratch_bytes(direct_fits(g) ? &one : g);
-    return (direct_fits(g) && g->image != NULL) || direct > packed ? direct : packed;
+    if (direct_fits(g))
+        return g->image != NULL ? 0 : scratch_bytes(&one);
+    return scratch_bytes(g);
 }
 
 static void run_vnni(const takt_gemm_i8 *g)

@@ -105,6 +105,7 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
             .a = at(t->scratch_own, f->inputs) + p * takt_winograd_stride(count, c->cin),
             .a_row = c->cin,
             .a_col = 1,
+            .reads_a = f->reads_a,
             .b = weights + p * each,
             .b_n = c->cout,
             .b_first = o->first,

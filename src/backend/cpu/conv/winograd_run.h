@@ -19,6 +19,7 @@ typedef struct takt_winograd_conv {
     takt_conv_shape shape;
     takt_conv_end end;
     takt_gemm_f32_fn *multiply;
+    bool reads_a;                       /* the product, in place */
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_winograd_f32_fn *transform;
     takt_winograd_w_f32_fn *transform_w;

@@ -76,6 +76,12 @@ static inline bool takt_rnn_widens(const takt_rnn_facts *f)
     return f->dtype != f->compute;
 }
 
+/* Whether products read the state in place. */
+static inline bool takt_rnn_reads_state(const takt_rnn_facts *f)
+{
+    return !takt_gemm_collides(f->m.units * f->wide, f->m.units * f->wide);
+}
+
 /* The maximum number of rows of a product. */
 static inline size_t takt_rnn_rows(const takt_rnn_facts *f)
 {

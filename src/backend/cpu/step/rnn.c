@@ -252,8 +252,9 @@ static size_t kernel_bytes(const takt_rnn_facts *f, const void *info)
             for (size_t last = 0; last < 2; last++) {
                 const size_t left = last ? f->m.units - (f->blocks - 1) * f->block : f->block;
                 const size_t n = f->product[h].count * left, units = f->m.units;
-                const takt_gemm_f32 a = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
-                const takt_gemm_f64 b = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
+                takt_gemm_f32 a = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
+                takt_gemm_f64 b = {.m = rows, .n = n, .k = units, .a_row = units, .a_col = 1};
+                a.reads_a = b.reads_a = takt_rnn_reads_state(f);
                 const size_t bytes = f->compute == TAKT_F64
                                          ? ((const takt_gemm_f64_info *)info)->scratch_bytes(&b)
                                          : ((const takt_gemm_f32_info *)info)->scratch_bytes(&a);

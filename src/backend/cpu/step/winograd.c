@@ -140,6 +140,7 @@ static void set_scratch(takt_step *s, takt_winograd_conv *f, const takt_gemm_f32
                        .k = c->cin,
                        .a_row = c->cin,
                        .a_col = 1,
+                       .reads_a = f->reads_a,
                        .b_n = c->cout,
                        .blocking = f->blocking};
     f->inputs = takt_cpu_aligned(info->scratch_bytes(&g));
@@ -173,6 +174,8 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info, threads_of(p));
     cut_tasks(p, f, info->rows);
+    f->reads_a =
+        !takt_gemm_collides(f->shape.cin * sizeof(float), f->shape.cin * sizeof(float));
     set_scratch(s, f, info);
     s->data = f;
     s->run = takt_winograd_run;
