@@ -2,7 +2,8 @@
  *
  * One sweep in graph order. Groups are numbered as they are made, and every node's inputs lie in
  * groups with numbers no higher than its own; so a node may join the latest group among its
- * producers, and no other, and the numbering stays a valid order of execution.
+ * producers, and the numbering stays a valid order of execution. An earlier one it may join if
+ * nothing else reads that one's result: then that group becomes the last.
  */
 #include <string.h>
 
@@ -205,6 +206,44 @@ static takt_status visit_anchor(takt_builder *b, takt_id id)
     return takt_group_join(b, group, id);
 }
 
+/* An input of `id` that a group before `latest` computes for it alone: that group may run last. */
+static takt_id earlier_producer(const takt_builder *b, takt_id id, int32_t latest)
+{
+    const takt_node *n = &b->p.graph->nodes[id];
+    for (uint32_t k = 0; k < n->in_count; k++) {
+        const takt_id in = n->in[k];
+        const int32_t at = in != TAKT_NONE ? b->group_index[in] : TAKT_NO_GROUP;
+        if (at == TAKT_NO_GROUP || at >= latest || b->uses[in] != 1)
+            continue;
+        const takt_group *group = &b->groups[at];
+        if (!group->is_map && group->nodes[group->count - 1] == in &&
+            b->p.graph->nodes[group->nodes[0]].out_count == 1 &&
+            id - group->nodes[0] <= TAKT_GROUP_REACH && obstacle(b, id, group, in) == NULL)
+            return in;
+    }
+    return TAKT_NONE;
+}
+
+/* The latest producer takes nothing after it, as where a residual is padded or pooled: an earlier
+ * product waits for it and adds it. `*is_joined`: it did. */
+static takt_status join_earlier(takt_builder *b, takt_id id, int32_t latest, bool *is_joined)
+{
+    const takt_id from = earlier_producer(b, id, latest);
+    *is_joined = false;
+    if (from == TAKT_NONE)
+        return TAKT_OK;
+    takt_fusion fusion = takt_fusion_estimate(b, id, from, &b->costs[b->group_index[from]]);
+    if (fusion.gain < b->p.settings->min_gain)
+        return TAKT_OK;
+    takt_fusion_note(b, &fusion);
+    takt_group_make_last(b, b->group_index[from], id);
+    const int32_t last = (int32_t)b->group_count - 1;
+    takt_fusion_join(b, &fusion, &b->costs[last]);
+    b->group_index[id] = last;
+    *is_joined = true;
+    return takt_group_join(b, &b->groups[last], id);
+}
+
 static takt_status visit(takt_builder *b, takt_id id)
 {
     const takt_node *n = &b->p.graph->nodes[id];
@@ -221,8 +260,11 @@ static takt_status visit(takt_builder *b, takt_id id)
     if (fusion.refused == NULL && fusion.gain < b->p.settings->min_gain)
         fusion.refused = "the estimated gain is below min-gain";
     takt_fusion_note(b, &fusion);
-    if (fusion.refused != NULL)
-        return start(b, id);
+    if (fusion.refused != NULL) {
+        bool is_joined;
+        TAKT_TRY(join_earlier(b, id, latest, &is_joined));
+        return is_joined ? TAKT_OK : start(b, id);
+    }
     takt_fusion_join(b, &fusion, &b->costs[latest]);
     b->group_index[id] = latest;
     TAKT_TRY(takt_group_join(b, group, id));

@@ -4,7 +4,8 @@ measurement.
 200 random convolutional networks: each verb's result is valid and planned, and where its report
 says "faster", models that run alternately again (`takt benchmark compare`) do not say "slower".
 Then one model for each verb, and for `distill`, that becomes smaller and faster within its budget.
-    shrink_again_slow.py [COUNT]
+    shrink_again_slow.py [COUNT [FIRST]]
+From another FIRST than 0 on, networks alone: so many may be measured in pieces.
 """
 import json
 import os
@@ -16,6 +17,7 @@ from _cli import expect, finish, npy, parsed, path, succeeds, takt, write
 SIDE, CHANNELS = 16, 8
 TYPES = ("int8", "w4a8", "int8", "w8")
 COUNT = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+FIRST = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 THREAD = ("--threads", "1")
 
 
@@ -75,9 +77,12 @@ draws = random.Random(1)
 samples = write("again.npy", npy((4, CHANNELS, SIDE, SIDE),
                                  [draws.gauss(0, 1) for _ in range(4 * CHANNELS * SIDE * SIDE)]))
 found = {}
-for number in range(COUNT):
+for number in range(FIRST, FIRST + COUNT):
     one(number, samples, found)
 print(", ".join(f"{n} {what}" for what, n in sorted(found.items())), flush=True)
+if FIRST > 0:
+    finish()
+    sys.exit()
 
 # ---- one model each: smaller, faster, and within its budget ----
 

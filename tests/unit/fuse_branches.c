@@ -1,5 +1,5 @@
 /* fuse_branches.c - two chains of element-wise nodes that begin at the same value are one step,
- * unless that would keep other values longer. */
+ * unless that would keep other values longer; and a product adds what is computed after it. */
 #include "util/run_once.h"
 
 static takt_ctx *ctx;
@@ -23,6 +23,13 @@ static const struct {
     {"model e(x: f32[64, 65]) -> f32[64, 65] {\n" /* other shapes */
      "  a = sin(x[0:1])\n  return a * (cos(x) + 1.0)\n}\n",
      2},
+    {"model f(x: f32[64, 65]) seed=1 {\n" /* the product waits for what is added to it */
+     "  h = dense(x, 70)\n  return relu(h + pad(x, before=[0, 0], after=[0, 5]))\n}\n",
+     2},
+    {"model g(x: f32[64, 65]) seed=1 {\n" /* which it does not where others read it */
+     "  h = dense(x, 70)\n  s = pad(x, before=[0, 0], after=[0, 5])\n"
+     "  return relu(h + s) * h\n}\n",
+     3},
 };
 
 static void branches(void)

@@ -14,6 +14,7 @@ typedef struct facts {
     int bits;
     size_t rows;    /* of the result: everything but its last axis */
     uint64_t value; /* the element for mode constant, in its first bytes */
+    bool is_bytes;  /* all bytes of the element are the same, as those of 0 */
     bool is_plain;  /* mode constant, whole bytes, and nothing cut off along the last axis */
 } facts;
 
@@ -40,8 +41,8 @@ static int64_t source_row(const facts *f, size_t row)
 {
     int64_t at = 0, size = 1;
     for (int d = f->rank - 2; d >= 0; d--) {
-        const int64_t i = (int64_t)(row % (size_t)f->to[d]);
-        row /= (size_t)f->to[d];
+        const int64_t i = (int64_t)(d > 0 ? row % (size_t)f->to[d] : row); /* divisions are slow */
+        row /= d > 0 ? (size_t)f->to[d] : 1;
         const int64_t from = source(f->mode, i - f->before[d], f->from[d]);
         if (from < 0)
             return -1;
@@ -59,6 +60,10 @@ static void fill(const facts *f, char *y, size_t at, size_t n)
     char *to = y + at * bytes;
     if (n == 0)
         return;
+    if (f->is_bytes) {
+        memset(to, *(const unsigned char *)&f->value, all);
+        return;
+    }
     memcpy(to, &f->value, bytes);
     for (size_t done = bytes, some; done < all; done += some) {
         some = done < BLOCK ? done : BLOCK / bytes * bytes;
@@ -137,6 +142,29 @@ static void set_value(facts *f, takt_dtype dtype, double value)
         takt_dtype_put_f(dtype, &f->value, 0, value);
     else
         takt_dtype_put_i(dtype, &f->value, 0, takt_dtype_from_double(dtype, value));
+    unsigned char byte[sizeof f->value];
+    memcpy(byte, &f->value, sizeof byte);
+    f->is_bytes = true;
+    for (int i = 1; i < f->bits / 8; i++)
+        f->is_bytes &= byte[i] == byte[0];
+}
+
+/* Adds an axis, or makes it part of the one before: rows of an axis without padding are contiguous
+ * in x and in the result, and constants before and after them are whole rows. */
+static void add_axis(facts *f, int64_t from, int64_t to, int64_t before)
+{
+    const int last = f->rank - 1;
+    const bool is_whole = before == 0 && from == to,
+               is_outer = f->rank > 0 && f->before[last] == 0 && f->from[last] == f->to[last];
+    if (f->rank > 0 && is_whole && (f->mode == CONSTANT || is_outer)) {
+        f->from[last] *= from;
+        f->to[last] *= to;
+        f->before[last] *= to;
+        return;
+    }
+    f->from[f->rank] = from;
+    f->to[f->rank] = to;
+    f->before[f->rank++] = before;
 }
 
 static takt_status compile(takt_planner *p)
@@ -151,15 +179,13 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_planner_output(p, id, &index));
     const takt_attr *before = takt_node_attr(n, "before");
     f->mode = takt_node_int(n, "mode");
-    f->rank = n->type->rank > 0 ? n->type->rank : 1;
-    f->from[0] = f->to[0] = 1; /* of a scalar, which is only copied */
+    for (int d = 0; d < n->type->rank; d++)
+        add_axis(f, p->step->in[0].dim[d], n->type->dim[d], before->i64s[d]);
+    if (n->type->rank == 0) /* a scalar, which is only copied */
+        add_axis(f, 1, 1, 0);
     f->rows = 1;
-    for (int d = 0; d < n->type->rank; d++) {
-        f->from[d] = p->step->in[0].dim[d];
-        f->to[d] = n->type->dim[d];
-        f->before[d] = before->i64s[d];
-        f->rows *= d + 1 < n->type->rank ? (size_t)f->to[d] : 1;
-    }
+    for (int d = 0; d + 1 < f->rank; d++)
+        f->rows *= (size_t)f->to[d];
     f->bits = takt_dtype_bits(n->type->dtype);
     set_value(f, n->type->dtype, takt_node_attr(n, "value")->f64);
     const int last = f->rank - 1;
