@@ -1,9 +1,10 @@
 /* converted.c - conversions between f32 and 16 bits that their readers make as they read.
  *
  * In mixed precision a value in 16 bits is widened for sums in f32, and weights in f32 are rounded
- * for products. Where every reader converts what it reads piece by piece, the conversion is no step
- * and its result takes no memory: the node is a view of its input in the input's type. Element-wise
- * readers alone do not count: a conversion that only they read is fused into their step. */
+ * for products. Where every reader converts what it reads piece by piece, the conversion is not a
+ * step and its result takes no memory: the node is a view of its input in the input's type.
+ * Element-wise readers alone do not count: a conversion that only they read is fused into their
+ * step. */
 #include "ir/before.h"
 #include "op/ops.h"
 #include "plan/builder.h"

@@ -5,7 +5,7 @@ measurement.
 says "faster", models that run alternately again (`takt benchmark compare`) do not say "slower".
 Then one model for each verb, and for `distill`, that becomes smaller and faster within its budget.
     shrink_again_slow.py [COUNT [FIRST]]
-From another FIRST than 0 on, networks alone: so many may be measured in pieces.
+With a FIRST other than 0, networks alone: a long run can be made in pieces.
 """
 import json
 import os

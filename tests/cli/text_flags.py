@@ -57,8 +57,8 @@ def without_counterpart():
     fails(2, "generate", TINY, "-p", "a", "-xy", says=["no flag -x"])
     for verb in ("serve", "embed", "tokenize", "perplexity", "generate"):
         flags = succeeds(verb, "--help-all")
-        for word in ("st", "i", "if", "keep", "no-escape", "log-disable", "cb", "to", "a", "metrics",
-                     "no-cnv"):
+        for word in ("st", "i", "if", "keep", "no-escape", "log-disable", "cb", "to", "a",
+                     "metrics", "no-cnv"):
             run = takt(verb, TINY, f"-{word}")
             hint = run.stderr.partition("hint: ")[2]
             expect(run.returncode == 2 and f"no flag -{word}" in run.stderr and hint, f"{run}")

@@ -295,7 +295,8 @@ static takt_status compile_node(compiler *c, size_t at)
     code->is_read = code->is_final || used_later(c, c->nodes[at], at);
     code->dst = TAKT_MAP_NONE;
     if (code->out < 0 || code->is_read || (code->fn != NULL && !code->is_direct))
-        TAKT_TRY(take_register(c, c->nodes[at], &code->dst)); /* not over a source: before freeing */
+        TAKT_TRY(
+            take_register(c, c->nodes[at], &code->dst)); /* not over a source: before freeing */
     free_registers(c, at);
     c->program->can_fault |= code->can_fault;
     return TAKT_OK;

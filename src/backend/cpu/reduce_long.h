@@ -28,7 +28,7 @@ size_t takt_reduce_long_units(const takt_reduce_long *l);
 void takt_reduce_long_parts(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                             void *parts);
 /* The same where elements are narrower: each chunk is widened into `chunk` first, which has room
- * for so many. */
+ * for that many elements. */
 size_t takt_reduce_long_room(const takt_reduce_long *l);
 void takt_reduce_long_widened(const takt_reduce_long *l, const void *x, size_t first, size_t end,
                               void *parts, void *chunk);

@@ -5,7 +5,7 @@
 #include "ir/graph.h"
 #include "kernel/reduce/reduce.h"
 
-/* TAKT_REDUCE_OP_COUNT: the node is no reduction. */
+/* TAKT_REDUCE_OP_COUNT: the node is not a reduction. */
 takt_reduce_op takt_reduce_op_of(const takt_node *n);
 /* The type that elements are read in: narrow ones are widened. */
 takt_dtype takt_reduce_compute(takt_dtype dtype);

@@ -119,8 +119,8 @@ typedef struct takt_gemm_f32_info {
 
 TAKT_KERNEL_FAMILY(gemm_f32, takt_gemm_f32_fn)
 
-/* Whether rows of A, so many bytes long and apart, are a whole number of pages apart: they share a
- * few sets of L1, and packed they are multiplied faster. */
+/* Whether rows of A that are `row_bytes` long and lie `apart` are a whole number of pages apart:
+ * they share a few sets of L1, and packed they are multiplied faster. */
 static inline bool takt_gemm_collides(size_t row_bytes, size_t apart)
 {
     enum { PAGE = 4096, LINE_BYTES = 64 };

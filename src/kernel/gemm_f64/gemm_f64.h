@@ -66,7 +66,8 @@ typedef void takt_gemm_f64_fn(const takt_gemm_f64 *g);
 typedef struct takt_gemm_f64_info {
     size_t rows;        /* of a full tile: cut m into multiples of this for speed */
     takt_panels panels; /* of packed B; a product may be cut wherever one begins */
-    /* For these m, n, k, a_row, a_col and reads_a; reads no pointer; bounded by about 1 MiB + 8 * k. */
+    /* For these m, n, k, a_row, a_col and reads_a; reads no pointer; bounded by about 1 MiB + 8 *
+     * k. */
     size_t (*scratch_bytes)(const takt_gemm_f64 *g);
     size_t broad, block_bytes; /* as in gemm_f32.h */
 } takt_gemm_f64_info;

@@ -174,8 +174,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
     set_block(f, info, threads_of(p));
     cut_tasks(p, f, info->rows);
-    f->reads_a =
-        !takt_gemm_collides(f->shape.cin * sizeof(float), f->shape.cin * sizeof(float));
+    f->reads_a = !takt_gemm_collides(f->shape.cin * sizeof(float), f->shape.cin * sizeof(float));
     set_scratch(s, f, info);
     s->data = f;
     s->run = takt_winograd_run;
