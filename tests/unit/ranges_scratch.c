@@ -46,6 +46,9 @@ int main(void)
           rows, 5, 8);
     check("model m(x: i8[n, 960], w: i8[960, 24]) { return y = op.integer_matmul(x, w) }", rows, 5,
           8);
+    check("model m(x: f32[n, 24], r: f32[n, 24]) seed=1 {\n"
+          "  return y = dense(softmax(x), 24) + r\n}",
+          rows, 5, 8);
     check("model m(x: f16[n]) { return y = reduce_sum(x) }", lengths, 7, 65536);
     check("model m(x: i8[1, 32, n, 3], k: i8[20, 3, 3, 3]) {\n"
           "  return y = op.integer_conv(x, k, pad=[1, 1, 1, 1], layout=nhwc)\n}",

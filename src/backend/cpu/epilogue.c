@@ -49,9 +49,8 @@ static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_progr
     const takt_map_operand *o = &m->operands[index];
     if (o->widens)
         return false;
-    if (is_row(o, e->columns, m->count)) {
-        if (e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE)
-            return false;
+    const bool may_be_bias = e->bias < 0 && e->residual < 0 && e->act == TAKT_GEMM_ACT_NONE;
+    if (may_be_bias && is_row(o, e->columns, m->count)) {
         e->bias = (int)o->view;
         return true;
     }
