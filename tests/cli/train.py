@@ -251,7 +251,7 @@ def mistakes():
     one = write("one.takt", "model one(x: f32[batch, 3]) { return dense(x, 1) }\n")
     fails(2, "train", one, "--data", ages, says=["labels go up to 59", "--loss mse"])
     succeeds("train", one, "--data", ages, "--loss", "mse", "--val-split", "0.2")
-    told = fails(4, "train", NET, *COMMON, "--memory-limit", "1K", says=["--batch-size 1 "])
+    told = fails(4, "train", NET, *COMMON, "--memory-limit", "1K", says=["the least is --batch-size"])
     expect("-D " not in told, f"a flag that train does not have: {told}")
     for flag in ("-o", "--curve", "--log"):
         told = fails(1, "train", NET, *COMMON, flag, path("nowhere/net.taktp"),
