@@ -1,4 +1,5 @@
 /* infer.c - embeddings of texts, and any model with tensors as JSON. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,20 +57,23 @@ void takt_serve_embed(takt_server *s, takt_job *job, takt_text *out)
     takt_json_open(&w, '{');
     takt_json_put_string(&w, "object", "list");
     takt_json_put_open(&w, "data", '[');
-    bool good = input != NULL;
+    char bad[60] = "";
+    if (input == NULL || (!is_list && input->kind != TAKT_JSON_STRING))
+        (void)snprintf(bad, sizeof bad, "input: a string or a list of strings is expected");
     for (const takt_json *i = is_list ? takt_json_first(input) : input;
-         i != NULL && good && status == TAKT_OK && !takt_serve_is_left(s, job);
+         i != NULL && bad[0] == '\0' && status == TAKT_OK && !takt_serve_is_left(s, job);
          i = is_list ? takt_json_next(i) : NULL) {
-        good = i->kind == TAKT_JSON_STRING;
-        if (good)
+        if (i->kind == TAKT_JSON_STRING)
             status = put_vector(s, &w, i, vector, index++);
+        else
+            (void)snprintf(bad, sizeof bad, "input[%d]: a string is expected", index);
     }
     takt_json_close(&w, ']');
     takt_json_key(&w, "model");
     takt_json_spans(&w, takt_span_of(s->name));
     takt_json_close(&w, '}');
-    if (!good || status != TAKT_OK)
-        fail(s, job, out, status, good ? NULL : "input is a string or a list of strings");
+    if (bad[0] != '\0' || status != TAKT_OK)
+        fail(s, job, out, status, bad[0] != '\0' ? bad : NULL);
     else
         send(out, job, &body);
     takt_text_deinit(&body);
@@ -130,16 +134,21 @@ static bool store(takt_tensor_view *view, size_t at, const takt_json *v)
     }
 }
 
-/* Numbers in order, regardless of how lists are nested. */
-static bool store_all(takt_tensor_view *view, const takt_json *data, size_t want)
+/* Numbers in order, regardless of how lists are nested. Returns how many there are; `*bad`: the
+ * first that is not a value of the type, or that many. */
+static size_t store_all(takt_tensor_view *view, const takt_json *data, size_t want, size_t *bad)
 {
-    size_t at = 0;
-    if (data == NULL || data->kind != TAKT_JSON_ARRAY)
-        return false;
-    for (const takt_json *v = data + 1; v < data + data->size; v++)
-        if (v->kind != TAKT_JSON_ARRAY && (at == want || !store(view, at++, v)))
-            return false;
-    return at == want;
+    size_t count = 0;
+    *bad = SIZE_MAX;
+    for (const takt_json *v = data + 1; v < data + data->size; v++) {
+        if (v->kind == TAKT_JSON_ARRAY)
+            continue;
+        if (count < want && *bad == SIZE_MAX && !store(view, count, v))
+            *bad = count;
+        count++;
+    }
+    *bad = *bad == SIZE_MAX ? count : *bad;
+    return count;
 }
 
 static bool read_shape(const takt_json *shape, takt_tensor_view *view, size_t *elements)
@@ -165,32 +174,71 @@ static const takt_desc *input_named(const takt_model *m, const char *name)
     return NULL;
 }
 
-static void read_tensor(takt_tensors *t, const takt_json *v)
+/* Refuses the request because of input number t->count. */
+static void refuse(takt_tensors *t, const char *member, const char *format, ...)
 {
-    const takt_json *name = v->kind == TAKT_JSON_OBJECT ? takt_json_get(v, "name") : NULL;
-    const takt_desc *d =
-        name != NULL && name->kind == TAKT_JSON_STRING ? input_named(t->model, name->text) : NULL;
-    size_t elements = 0;
-    if (d == NULL || t->count == TAKT_TENSORS) {
-        t->why = "an input has no name that the model knows";
+    enum { ROOM = 200 };
+    char *why = takt_arena_get(&t->job->arena, ROOM);
+    va_list values;
+    t->why = why != NULL ? why : "out of memory for the request";
+    if (why == NULL)
+        return;
+    const int head = snprintf(why, ROOM, "inputs[%zu]%s: ", t->count, member);
+    va_start(values, format);
+    (void)vsnprintf(why + head, (size_t)(ROOM - head), format, values);
+    va_end(values);
+}
+
+static void read_data(takt_tensors *t, const takt_json *data, takt_tensor_view *view,
+                      size_t elements)
+{
+    size_t bad = 0, count = 0;
+    if (data == NULL || data->kind != TAKT_JSON_ARRAY) {
+        refuse(t, ".data", "a list of numbers is expected");
         return;
     }
+    if (elements > data->size) /* before there is memory for them */
+        refuse(t, ".data", "fewer numbers than the %zu of the shape", elements);
+    else if ((view->data = takt_arena_array(&t->job->arena, elements + 1, 8)) == NULL)
+        t->why = "out of memory for an input";
+    else if ((count = store_all(view, data, elements, &bad)) != elements)
+        refuse(t, ".data", "%zu numbers; the shape has %zu", count, elements);
+    else if (bad < count)
+        refuse(t, ".data", "number %zu is not of type %s", bad, takt_dtype_name(view->dtype));
+}
+
+/* NULL: the request is refused. */
+static const takt_desc *find_input(takt_tensors *t, const takt_json *v)
+{
+    const takt_json *name = v->kind == TAKT_JSON_OBJECT ? takt_json_get(v, "name") : NULL;
+    const bool is_named = name != NULL && name->kind == TAKT_JSON_STRING;
+    const takt_desc *d = is_named ? input_named(t->model, name->text) : NULL;
+    for (size_t i = 0; d != NULL && i < t->count; i++)
+        if (strcmp(t->names[i], d->name) == 0)
+            refuse(t, ".name", "%.60s is given twice", d->name);
+    if (!is_named)
+        refuse(t, "", "an object with name, shape and data is expected");
+    else if (d == NULL || t->count == TAKT_TENSORS)
+        refuse(t, ".name", "the model has no input %.60s", name->text);
+    return t->why == NULL ? d : NULL;
+}
+
+static void read_tensor(takt_tensors *t, const takt_json *v)
+{
+    const takt_desc *d = find_input(t, v);
     takt_tensor_view *view = &t->views[t->count];
+    size_t elements = 0;
+    if (d == NULL)
+        return;
     *view = (takt_tensor_view){.dtype = type_of(takt_json_get(v, "datatype"), d->dtype)};
     if (view->dtype != d->dtype)
-        t->why = "an input has another datatype than the model wants";
+        refuse(t, ".datatype", "the model wants %s", takt_dtype_name(d->dtype));
     else if (!read_shape(takt_json_get(v, "shape"), view, &elements))
-        t->why = "the shape of an input is impossible";
-    const takt_json *data = takt_json_get(v, "data");
-    if (t->why == NULL && (data == NULL || data->kind != TAKT_JSON_ARRAY || elements > data->size))
-        t->why = "the data of an input are not as many numbers of its type as its shape says";
-    if (t->why != NULL)
-        return;
-    view->data = takt_arena_array(&t->job->arena, elements + 1, 8);
-    if (view->data == NULL)
-        t->why = "out of memory for an input";
-    else if (!store_all(view, data, elements))
-        t->why = "the data of an input are not as many numbers of its type as its shape says";
+        refuse(t, ".shape", "a list of sizes is expected, with at most 67108864 elements in all");
+    else if (view->rank != d->rank)
+        refuse(t, ".shape", "%d sizes; the model wants rank %d", view->rank, d->rank);
+    else
+        read_data(t, takt_json_get(v, "data"), view, elements);
     t->names[t->count++] = d->name;
 }
 
@@ -269,13 +317,10 @@ void takt_tensors_read(takt_tensors *t)
 {
     const takt_json *inputs = takt_json_get(t->job->body, "inputs");
     if (inputs == NULL || inputs->kind != TAKT_JSON_ARRAY)
-        t->why = "inputs is a list of tensors";
+        t->why = "inputs: a list of tensors is expected";
     for (const takt_json *i = t->why == NULL ? takt_json_first(inputs) : NULL;
          i != NULL && t->why == NULL; i = takt_json_next(i))
         read_tensor(t, i);
-    for (size_t i = 0; i < t->count && t->why == NULL; i++)
-        if (input_named(t->model, t->names[i])->rank != t->views[i].rank)
-            t->why = "an input has another rank than the model wants";
 }
 
 takt_status takt_tensors_run(takt_tensors *t)

@@ -2,6 +2,7 @@
 #include "serve/reader.h"
 
 #include <stdio.h>
+#include <string.h>
 
 bool takt_reader_bad(takt_reader *r, const char *key, const char *what)
 {
@@ -11,6 +12,26 @@ bool takt_reader_bad(takt_reader *r, const char *key, const char *what)
     r->status = r->status != 0 ? r->status : 400;
     r->id = r->id != 0 ? r->id : TAKT_E_SERVE_REQUEST;
     return false;
+}
+
+bool takt_reader_bad_item(takt_reader *r, const char *key, size_t index, const char *what)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%.50s[%zu]", key, index);
+    return takt_reader_bad(r, name, what);
+}
+
+bool takt_reader_bad_id(takt_reader *r, const char *key, size_t index)
+{
+    char what[80];
+    (void)snprintf(what, sizeof what, "a token id from 0 to %zu is expected",
+                   takt_tokenizer_count(r->s->tokenizer) - 1);
+    return takt_reader_bad_item(r, key, index, what);
+}
+
+bool takt_reader_is_text(const takt_json *v)
+{
+    return v->kind == TAKT_JSON_STRING && strlen(v->text) == v->text_length;
 }
 
 bool takt_reader_failed(takt_reader *r, const char *key, takt_status status)

@@ -14,14 +14,16 @@ static void read_stops(takt_reader *r)
     if (v == NULL)
         return;
     const bool is_list = v->kind == TAKT_JSON_ARRAY;
-    for (const takt_json *i = is_list ? takt_json_first(v) : v; i != NULL;
+    if (!is_list && !takt_reader_is_text(v))
+        (void)takt_reader_bad(r, "stop", "a string or a list of strings is expected, without NUL");
+    if (is_list && v->count > TAKT_SERVE_STOPS)
+        (void)takt_reader_bad(r, "stop", "at most 16 strings are expected");
+    for (const takt_json *i = is_list ? takt_json_first(v) : v; i != NULL && !r->is_bad;
          i = is_list ? takt_json_next(i) : NULL) {
-        if (i->kind != TAKT_JSON_STRING || strlen(i->text) != i->text_length)
-            (void)takt_reader_bad(r, "stop", "a string or a list of strings is expected");
-        else if (job->options.stop_count == TAKT_SERVE_STOPS)
-            (void)takt_reader_bad(r, "stop", "there are too many");
-        else
-            job->stops[job->options.stop_count++] = i->text;
+        if (!takt_reader_is_text(i))
+            (void)takt_reader_bad_item(r, "stop", job->options.stop_count,
+                                       "a string is expected, without NUL");
+        job->stops[job->options.stop_count++] = i->text;
     }
     job->options.stops = job->stops;
 }
@@ -92,11 +94,22 @@ static void read_logs(takt_reader *r)
     }
 }
 
+static bool read_usage(takt_reader *r)
+{
+    const takt_json *v = takt_reader_field(r, "stream_options");
+    const bool is_object = v != NULL && v->kind == TAKT_JSON_OBJECT;
+    const takt_json *tells = is_object ? takt_json_get(v, "include_usage") : NULL;
+    if (v != NULL && !is_object)
+        (void)takt_reader_bad(r, "stream_options", "an object is expected");
+    else if (tells != NULL && tells->kind != TAKT_JSON_BOOL && tells->kind != TAKT_JSON_NULL)
+        (void)takt_reader_bad(r, "stream_options.include_usage", "true or false is expected");
+    return tells != NULL && tells->kind == TAKT_JSON_BOOL && tells->boolean;
+}
+
 /* The defaults are those of takt generate. */
 static void read_settings(takt_reader *r)
 {
     takt_job *job = r->job;
-    const takt_json *usage = takt_reader_field(r, "stream_options");
     const int64_t llama = takt_reader_integer(r, "n_predict", -1, -1, INT32_MAX);
     const int64_t older = takt_reader_integer(r, "max_tokens", llama, -1, INT32_MAX);
     const int64_t most = takt_reader_integer(r, "max_completion_tokens", older, -1, INT32_MAX);
@@ -106,10 +119,7 @@ static void read_settings(takt_reader *r)
     job->streams = takt_reader_truth(r, "stream");
     job->options.ignore_eos = takt_reader_truth(r, "ignore_eos");
     takt_serve_read_sampling(r);
-    if (usage != NULL && usage->kind == TAKT_JSON_OBJECT) {
-        const takt_json *tells = takt_json_get(usage, "include_usage");
-        job->tells_usage = tells != NULL && tells->kind == TAKT_JSON_BOOL && tells->boolean;
-    }
+    job->tells_usage = read_usage(r);
     read_stops(r);
     read_logs(r);
     read_form(r);
@@ -153,6 +163,8 @@ static void read_chat(takt_reader *r)
                               "--chat-template");
         return;
     }
+    if (!takt_serve_check_messages(r))
+        return;
     takt_text_init(&text, &r->s->shadow);
     takt_text_init(&variables, &r->s->shadow);
     takt_serve_put_variables(r, &variables);
@@ -197,8 +209,7 @@ static void read_prompt(takt_reader *r)
     for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
         if (!i->is_integer || i->integer < 0 ||
             (uint64_t)i->integer >= takt_tokenizer_count(r->s->tokenizer)) {
-            (void)takt_reader_bad(r, "prompt",
-                                  "a token id is not in the vocabulary, or not a number");
+            (void)takt_reader_bad_id(r, "prompt", job->id_count);
             return;
         }
         job->ids[job->id_count++] = (int32_t)i->integer;

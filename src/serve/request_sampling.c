@@ -1,8 +1,28 @@
 /* request_sampling.c - sampling fields, by their names in OpenAI's API and llama.cpp. */
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "serve/reader.h"
+
+/* The id that a key spells, or -1. */
+static int64_t id_of(const char *key)
+{
+    int64_t id = 0;
+    const char *at = key;
+    for (; *at >= '0' && *at <= '9' && id < INT32_MAX; at++)
+        id = 10 * id + (*at - '0');
+    return at != key && *at == '\0' ? id : -1;
+}
+
+static bool bad_bias(takt_reader *r, const takt_json *v, bool is_key)
+{
+    char name[60], what[100];
+    (void)snprintf(name, sizeof name, "logit_bias[\"%.30s\"]", v->key);
+    (void)snprintf(what, sizeof what, "its key is not a token id from 0 to %zu",
+                   takt_tokenizer_count(r->s->tokenizer) - 1);
+    return takt_reader_bad(r, name, is_key ? what : "a number is expected");
+}
 
 /* {"15": 1.5, ...}: keys are ids. */
 static void read_biases(takt_reader *r)
@@ -10,21 +30,17 @@ static void read_biases(takt_reader *r)
     takt_job *job = r->job;
     const takt_json *v = takt_reader_field(r, "logit_bias");
     size_t count = 0;
-    if (v != NULL && v->kind != TAKT_JSON_OBJECT && v->kind != TAKT_JSON_NULL) {
+    if (v != NULL && (v->kind != TAKT_JSON_OBJECT || v->count > TAKT_SERVE_BIASES)) {
         (void)takt_reader_bad(r, "logit_bias",
                               "an object of at most 64 ids and numbers is expected");
         return;
     }
     for (const takt_json *i = v != NULL ? takt_json_first(v) : NULL; i != NULL;
          i = takt_json_next(i)) {
-        int64_t id = 0;
-        const char *at = i->key != NULL ? i->key : "";
-        for (; *at >= '0' && *at <= '9' && id < INT32_MAX; at++)
-            id = 10 * id + (*at - '0');
-        if (at == i->key || *at != '\0' || id >= INT32_MAX || i->kind != TAKT_JSON_NUMBER ||
-            count == TAKT_SERVE_BIASES) {
-            (void)takt_reader_bad(r, "logit_bias",
-                                  "an object of at most 64 ids and numbers is expected");
+        const int64_t id = id_of(i->key);
+        const bool is_id = id >= 0 && (uint64_t)id < takt_tokenizer_count(r->s->tokenizer);
+        if (!is_id || i->kind != TAKT_JSON_NUMBER) {
+            (void)bad_bias(r, i, !is_id);
             return;
         }
         job->bias[count++] = (takt_token_bias){(int32_t)id, (float)i->number};
@@ -43,14 +59,18 @@ static void read_breakers(takt_reader *r, takt_sampling *p)
     const char **texts = v->kind == TAKT_JSON_ARRAY && v->count <= TAKT_SERVE_BREAKERS
                              ? takt_arena_array(&r->job->arena, v->count + 1, sizeof *texts)
                              : NULL;
-    for (const takt_json *i = texts != NULL ? takt_json_first(v) : NULL; i != NULL;
-         i = takt_json_next(i))
-        if (i->kind == TAKT_JSON_STRING && strlen(i->text) == i->text_length)
-            texts[count++] = i->text;
-    if (texts == NULL || count != v->count) {
+    if (texts == NULL) {
         (void)takt_reader_bad(r, "dry_sequence_breakers",
                               "a list of at most 64 strings is expected");
         return;
+    }
+    for (const takt_json *i = takt_json_first(v); i != NULL; i = takt_json_next(i)) {
+        if (!takt_reader_is_text(i)) {
+            (void)takt_reader_bad_item(r, "dry_sequence_breakers", count,
+                                       "a string is expected, without NUL");
+            return;
+        }
+        texts[count++] = i->text;
     }
     p->dry_breakers = texts;
     p->dry_breaker_count = count;
@@ -61,6 +81,7 @@ static void read_order(takt_reader *r, takt_sampling *p)
 {
     const takt_json *v = takt_reader_field(r, "samplers");
     takt_text text;
+    size_t index = 0;
     if (v == NULL)
         return;
     takt_text_init(&text, &r->s->shadow);
@@ -71,8 +92,10 @@ static void read_order(takt_reader *r, takt_sampling *p)
                 (v->kind == TAKT_JSON_ARRAY && v->count <= TAKT_SERVE_SAMPLERS);
     for (const takt_json *i = good && v->kind == TAKT_JSON_ARRAY ? takt_json_first(v) : NULL;
          i != NULL && good; i = takt_json_next(i)) {
-        good = i->kind == TAKT_JSON_STRING && i->text_length > 0 &&
-               strlen(i->text) == i->text_length && strchr(i->text, ';') == NULL;
+        good = takt_reader_is_text(i) && i->text_length > 0 && strchr(i->text, ';') == NULL;
+        if (!good)
+            (void)takt_reader_bad_item(r, "samplers", index, "the name of a sampler is expected");
+        index++;
         takt_text_add(&text, "%s%s", text.length > 0 ? ";" : "", good ? i->text : "");
     }
     char *order = takt_arena_get(&r->job->arena, text.length + 1);

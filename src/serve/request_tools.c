@@ -87,11 +87,16 @@ static void hold(takt_reader *r, const takt_json *only)
 
 static bool check_tools(takt_reader *r, const takt_json *tools)
 {
-    bool good = tools->kind == TAKT_JSON_ARRAY && tools->count <= TOOLS_MOST;
-    for (const takt_json *i = good ? takt_json_first(tools) : NULL; i != NULL && good;
-         i = takt_json_next(i))
-        good = function_of(i) != NULL;
-    return good || takt_reader_bad(r, "tools", "a list of functions with names is expected");
+    size_t index = 0;
+    if (tools->kind != TAKT_JSON_ARRAY || tools->count > TOOLS_MOST)
+        return takt_reader_bad(r, "tools", "a list of at most 128 functions is expected");
+    for (const takt_json *i = takt_json_first(tools); i != NULL; i = takt_json_next(i), index++)
+        if (function_of(i) == NULL)
+            return takt_reader_bad_item(
+                r, "tools", index,
+                "{\"type\": \"function\", \"function\": {\"name\": a string, "
+                "...}} is expected");
+    return true;
 }
 
 static void read_choice(takt_reader *r, const takt_json *choice)
@@ -177,10 +182,6 @@ static void put_tool_calls(takt_reader *r, takt_json_writer *w, const takt_json 
 {
     takt_json_open(w, '[');
     for (const takt_json *i = takt_json_first(calls); i != NULL; i = takt_json_next(i)) {
-        if (i->kind != TAKT_JSON_OBJECT) {
-            takt_json_value(w, i);
-            continue;
-        }
         takt_json_open(w, '{');
         for (const takt_json *k = takt_json_first(i); k != NULL; k = takt_json_next(k)) {
             takt_json_key(w, k->key);
@@ -196,10 +197,6 @@ static void put_tool_calls(takt_reader *r, takt_json_writer *w, const takt_json 
 
 static void put_message(takt_reader *r, takt_json_writer *w, const takt_json *m)
 {
-    if (m->kind != TAKT_JSON_OBJECT) {
-        takt_json_value(w, m);
-        return;
-    }
     takt_json_open(w, '{');
     for (const takt_json *i = takt_json_first(m); i != NULL; i = takt_json_next(i)) {
         takt_json_key(w, i->key);
@@ -227,7 +224,8 @@ void takt_serve_put_variables(takt_reader *r, takt_text *text)
             continue;
         }
         takt_json_open(&w, '[');
-        for (const takt_json *m = takt_json_first(i); m != NULL; m = takt_json_next(m))
+        r->at = 0;
+        for (const takt_json *m = takt_json_first(i); m != NULL; m = takt_json_next(m), r->at++)
             put_message(r, &w, m);
         takt_json_close(&w, ']');
     }

@@ -1,4 +1,5 @@
 /* route.c - routes requests to handlers, and answers those that need no model. */
+#include <stdio.h>
 #include <string.h>
 
 #include "serve/serve.h"
@@ -110,9 +111,13 @@ static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt
     takt_json_writer w;
     takt_token_ids ids;
     const bool is_added = adds != NULL && adds->kind == TAKT_JSON_BOOL && adds->boolean;
-    if (text == NULL || text->kind != TAKT_JSON_STRING) {
-        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST,
-                         "content is a string");
+    const char *why = text == NULL || text->kind != TAKT_JSON_STRING
+                          ? "content: a string is expected"
+                      : adds != NULL && adds->kind != TAKT_JSON_BOOL && adds->kind != TAKT_JSON_NULL
+                          ? "add_special: true or false is expected"
+                          : NULL;
+    if (why != NULL) {
+        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST, why);
         return;
     }
     const unsigned flags = TAKT_TOKENIZE_PARSE | (is_added ? TAKT_TOKENIZE_ADD : 0);
@@ -134,7 +139,8 @@ static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt
 static void detokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
 {
     const takt_json *tokens = takt_json_get(root, "tokens");
-    const char *why = "tokens is a list of ids of the vocabulary";
+    const size_t known = takt_tokenizer_count(s->tokenizer);
+    char why[80] = "tokens: a list of token ids is expected";
     takt_token_text text = {0};
     int32_t *ids = tokens != NULL && tokens->kind == TAKT_JSON_ARRAY
                        ? takt_arena_array(arena, tokens->count + 1, sizeof *ids)
@@ -143,8 +149,10 @@ static void detokenize(takt_server *s, takt_conn *c, takt_arena *arena, const ta
     bool good = ids != NULL;
     for (const takt_json *i = good ? takt_json_first(tokens) : NULL; i != NULL && good;
          i = takt_json_next(i)) {
-        good = i->is_integer && i->integer >= 0 &&
-               (uint64_t)i->integer < takt_tokenizer_count(s->tokenizer);
+        good = i->is_integer && i->integer >= 0 && (uint64_t)i->integer < known;
+        if (!good)
+            (void)snprintf(why, sizeof why, "tokens[%zu]: a token id from 0 to %zu is expected",
+                           count, known - 1);
         ids[count++] = good ? (int32_t)i->integer : 0;
     }
     good = good && takt_detokenize(s->tokenizer, ids, count, 0, &text) == TAKT_OK;

@@ -143,7 +143,7 @@ def refusals(server):
                         ({**text, "response_format": {"type": "x"}}, "response_format"),
                         ({**text, "response_format": {"type": "json_schema", "json_schema": {
                             "schema": {"not": {}}}}}, "not"),
-                        ({"prompt": [99]}, "vocabulary"),
+                        ({"prompt": [99]}, "token id"),
                         ({"prompt": ["a", "b"]}, "one text"),
                         ({"prompt": "a " * 9000}, "context"),
                         ({**text, "logit_bias": {"x": 1}}, "logit_bias"),
