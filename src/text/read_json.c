@@ -270,7 +270,10 @@ static takt_status read_root(takt_tokenizer *t, const takt_json *root)
             t->bytes[b] = -1;
     find_roles(t, model);
     const takt_json *unknown = is_list ? member(model, "unk_id", TAKT_JSON_NUMBER) : NULL;
-    if (unknown != NULL && unknown->integer >= 0 && (uint64_t)unknown->integer < t->count)
+    if (unknown != NULL &&
+        (!unknown->is_integer || unknown->integer < 0 || (uint64_t)unknown->integer >= t->count))
+        return REFUSE(t, "unk_id is not an id of the vocabulary, which has %zu tokens", t->count);
+    if (unknown != NULL)
         t->roles[TAKT_TOKEN_UNK] = (int32_t)unknown->integer;
     TAKT_TRY(takt_tokenizer_read_stages(t, root));
     return takt_trie_build(t);

@@ -105,6 +105,21 @@ takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given, takt
     return check_order(ctx, s->samplers);
 }
 
+takt_status takt_sampling_check_biases(takt_ctx *ctx, const takt_sampling *s,
+                                       const takt_tokenizer *tokenizer)
+{
+    const size_t count = takt_tokenizer_count(tokenizer);
+    for (size_t i = 0; i < s->bias_count; i++) {
+        if (s->bias[i].id >= 0 && (size_t)s->bias[i].id < count)
+            continue;
+        (void)takt_fail(ctx, TAKT_E_OPTION,
+                        "a bias is for token %d; the vocabulary has ids from 0 to %zu",
+                        s->bias[i].id, count - 1);
+        return takt_fail_hint(ctx, "takt tokenize --ids prints the ids of a text");
+    }
+    return TAKT_OK;
+}
+
 static void bias(takt_candidates *c, const takt_sampling *s)
 {
     for (size_t i = 0; i < s->bias_count; i++) {
@@ -142,14 +157,20 @@ void takt_sample_apply(takt_candidates *c, const takt_sampling *s)
     }
 }
 
+static takt_status nothing_to_draw(takt_ctx *ctx)
+{
+    (void)takt_fail(ctx, TAKT_E_GGUF_MODEL,
+                    "every score of the next token is NaN: the weights are damaged");
+    return takt_fail_hint(ctx, "convert the model again, or take the file from another source");
+}
+
 takt_status takt_sample_chain(takt_ctx *ctx, takt_candidates *c, const takt_sampling *s,
                               int32_t *id)
 {
     bias(c, s);
     discard_nan(c);
     if (c->count == 0)
-        return takt_fail(ctx, TAKT_E_GGUF_MODEL,
-                         "every score of the next token is NaN: the weights are damaged");
+        return nothing_to_draw(ctx);
     takt_sample_apply(c, s);
     if (s->temperature <= 0) {
         *id = takt_candidates_first(c);

@@ -86,6 +86,9 @@ size_t takt_candidates_draw(takt_candidates *c);
 /* Replaces zeros by the defaults, and checks everything. */
 TAKT_MUST_USE takt_status takt_sampling_settle(takt_ctx *ctx, const takt_sampling *given,
                                                takt_sampling *settled);
+/* Refuses a bias for a token that the vocabulary does not have. */
+TAKT_MUST_USE takt_status takt_sampling_check_biases(takt_ctx *ctx, const takt_sampling *s,
+                                                     const takt_tokenizer *tokenizer);
 /* Applies the samplers in order; nothing is drawn. */
 void takt_sample_apply(takt_candidates *c, const takt_sampling *s);
 /* The next token; `c->at` has one candidate for each token. TAKT_ERR_RANGE: all scores are NaN. */

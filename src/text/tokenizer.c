@@ -21,7 +21,12 @@ takt_status takt_tokenizer_fail(const takt_tokenizer *t, takt_error_id id, const
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     text[takt_utf8_cut(text, sizeof text - 1)] = '\0';
-    return takt_fail(t->ctx, id, "%s: %s", t->file, text);
+    (void)takt_fail(t->ctx, id, "%s: %s", t->file, text);
+    return id == TAKT_E_TOKENIZER
+               ? takt_fail_hint(t->ctx,
+                                "write the tokenizer again with the program that made it, or "
+                                "take the file from another source")
+               : t->ctx->error.status;
 }
 
 static takt_status create(takt_ctx *ctx, const char *name, takt_tokenizer **tokenizer)

@@ -279,6 +279,10 @@ static void damaged(void)
     expect_error(BPE("{\"a\":0}", "[\"a b\"]"), TAKT_E_TOKENIZER);
     expect_error(BPE("{\"a\":0}", "[\"ab\"]"), TAKT_E_TOKENIZER);
     expect_error(BPE("{\"a\":0}", "[7]"), TAKT_E_TOKENIZER);
+    expect_error("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1.0]],\"unk_id\":1}}",
+                 TAKT_E_TOKENIZER);
+    expect_error("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1.0]],\"unk_id\":0.5}}",
+                 TAKT_E_TOKENIZER);
     expect_error("{\"added_tokens\":[{\"id\":0}],\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
                  "\"merges\":[]}}",
                  TAKT_E_TOKENIZER);

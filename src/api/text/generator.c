@@ -67,10 +67,12 @@ static takt_status open_all(takt_generator *g, const char *path,
         g->engine.options.batch = g->context;
     TAKT_TRY(takt_engine_plan_token(&g->engine));
     TAKT_TRY(plan(g, false));
-    if ((uint64_t)g->vocabulary < takt_tokenizer_count(g->engine.tokenizer))
-        return takt_fail(ctx, TAKT_E_GGUF_MODEL,
-                         "%s: the tokenizer has %zu tokens, the model scores %lld of them", path,
-                         takt_tokenizer_count(g->engine.tokenizer), (long long)g->vocabulary);
+    if ((uint64_t)g->vocabulary < takt_tokenizer_count(g->engine.tokenizer)) {
+        (void)takt_fail(ctx, TAKT_E_GGUF_MODEL,
+                        "%s: the tokenizer has %zu tokens, the model scores %lld of them", path,
+                        takt_tokenizer_count(g->engine.tokenizer), (long long)g->vocabulary);
+        return takt_fail_hint(ctx, "take the tokenizer that the model was trained with");
+    }
     if (g->engine.kv != NULL)
         g->engine.kv->texts[0].g = g;
     return allocate(g);

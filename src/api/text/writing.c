@@ -272,6 +272,7 @@ takt_status takt_writing_begin(takt_writing *w, takt_generator *g,
     TAKT_TRY(
         takt_options_read(ctx, "takt_generate_options", options, &w->options, sizeof w->options));
     TAKT_TRY(takt_sampling_settle(ctx, &w->options.sampling, &w->sampling));
+    TAKT_TRY(takt_sampling_check_biases(ctx, &w->sampling, g->engine.tokenizer));
     if (w->options.stops == NULL && w->options.stop_count > 0)
         return takt_fail(ctx, TAKT_E_OPTION, "there are stop strings, but their list is NULL");
     w->surprise = 2 * w->sampling.mirostat_tau;

@@ -100,7 +100,9 @@ TAKT_MUST_USE takt_status takt_gguf_get_integer(const takt_gguf *g, const char *
 TAKT_MUST_USE takt_status takt_gguf_get_bool(const takt_gguf *g, const char *key, bool *out);
 TAKT_MUST_USE takt_status takt_gguf_get_text(const takt_gguf *g, const char *key, takt_span *out);
 
-/* Records the failure, with the offset in the file. */
+#define TAKT_GGUF_HINT "convert the model again, or take the file from another source"
+/* Records the failure, with the offset in the file, and what to do. Offset 0: not known, unless the
+ * file is not GGUF. */
 takt_status takt_gguf_fail(const takt_gguf *g, takt_error_id id, uint64_t offset,
                            const char *format, ...) TAKT_PRINTF(4, 5);
 

@@ -29,7 +29,14 @@ takt_status takt_gguf_fail(const takt_gguf *g, takt_error_id id, uint64_t offset
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     (void)takt_fail(g->ctx, id, "%s: %s", g->file, text);
-    return takt_fail_offset(g->ctx, offset);
+    if (id == TAKT_E_GGUF)
+        (void)takt_fail_hint(g->ctx,
+                             "the file may be incomplete: compare its size or checksum with "
+                             "those of its source");
+    else if (id == TAKT_E_GGUF_MODEL || id == TAKT_E_TOKENIZER)
+        (void)takt_fail_hint(g->ctx, TAKT_GGUF_HINT);
+    const bool has_place = offset > 0 || id == TAKT_E_GGUF;
+    return has_place ? takt_fail_offset(g->ctx, offset) : g->ctx->error.status;
 }
 
 #define REFUSE(r, offset, ...) takt_gguf_fail((r)->g, TAKT_E_GGUF, (offset), __VA_ARGS__)

@@ -78,7 +78,7 @@ static takt_status convert(const takt_gguf_model *m, const takt_gguf_value *v, c
     } else {
         out->kind = TAKT_GIVEN_INTEGER;
         if (!takt_gguf_integer(v, 0, &out->integer))
-            return refuse(m, v, "a number that can be");
+            return refuse(m, v, "a number that fits into 64 bits with a sign");
         return check_integer(m, v, key, out->integer);
     }
     return must_be_whole ? refuse(m, v, "a whole number") : TAKT_OK;

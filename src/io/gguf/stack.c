@@ -1,10 +1,26 @@
 /* stack.c - tensors of a file by name, and several of one type stacked into one matrix: queries,
  * keys and values are computed by one product. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/gguf/model.h"
 #include "io/map.h"
 #include "op/ops.h"
+
+enum { SHAPE = 100 };
+
+/* "[11, 32]"; a size that the settings leave open is "any". */
+static void put_shape(char to[SHAPE], const int64_t *dims, int rank)
+{
+    size_t length = (size_t)snprintf(to, SHAPE, "[");
+    for (int d = 0; d < rank && length < SHAPE - 24; d++) {
+        const char *comma = d > 0 ? ", " : "";
+        length += (size_t)(dims[d] < 0 ? snprintf(to + length, SHAPE - length, "%sany", comma)
+                                       : snprintf(to + length, SHAPE - length, "%s%lld", comma,
+                                                  (long long)dims[d]));
+    }
+    (void)snprintf(to + length, SHAPE - length, "]");
+}
 
 const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const char *name,
                                        int rank, const int64_t *dims)
@@ -22,13 +38,12 @@ const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const 
         m->is_read[t - m->g->tensors] = true;
     if (fits)
         return t;
-    takt_graph_fail(g,
-                    takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, t->offset,
-                                   "the tensor %s is [%lld, %lld] where the settings want "
-                                   "[%lld, %lld]",
-                                   name, t->rank > 1 ? (long long)t->dims[0] : 1,
-                                   (long long)t->dims[t->rank - 1],
-                                   rank > 1 ? (long long)dims[0] : 1, (long long)dims[rank - 1]));
+    char is[SHAPE], wanted[SHAPE];
+    put_shape(is, t->dims, t->rank);
+    put_shape(wanted, dims, rank);
+    takt_graph_fail(g, takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, t->offset,
+                                      "the tensor %s is %s where the settings want %s", name, is,
+                                      wanted));
     return NULL;
 }
 

@@ -163,6 +163,8 @@ TAKT_MUST_USE takt_status takt_jinja_parse(takt_jinja *j, takt_ctx *ctx, const c
                                            takt_span text);
 void takt_jinja_deinit(takt_jinja *j);
 takt_status takt_jinja_lex(takt_jinja *j, takt_span text); /* returns j->status */
+/* Adds what to do about a template that cannot be used. */
+void takt_jinja_hint(takt_ctx *ctx, takt_error_id id);
 /* Records the first failure, with the line. */
 void takt_jinja_fail(takt_jinja *j, takt_error_id id, uint32_t line, const char *format, ...)
     TAKT_PRINTF(4, 5);

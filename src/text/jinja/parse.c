@@ -8,6 +8,12 @@
 
 /* ---- shared by the parsers ---- */
 
+void takt_jinja_hint(takt_ctx *ctx, takt_error_id id)
+{
+    if (id == TAKT_E_TEMPLATE || id == TAKT_E_TEMPLATE_LIMIT)
+        (void)takt_fail_hint(ctx, "another template is --chat-template NAME, or takt_chat_named");
+}
+
 void takt_jinja_fail(takt_jinja *j, takt_error_id id, uint32_t line, const char *format, ...)
 {
     char text[256];
@@ -20,6 +26,7 @@ void takt_jinja_fail(takt_jinja *j, takt_error_id id, uint32_t line, const char 
     text[takt_utf8_cut(text, sizeof text - 1)] = '\0';
     j->status = takt_fail(j->ctx, id, "%s, line %u: %s", j->name, line, text);
     (void)takt_fail_place(j->ctx, (int)line, 1);
+    takt_jinja_hint(j->ctx, id);
 }
 
 const takt_jtoken *takt_jinja_peek(const takt_jinja *j)

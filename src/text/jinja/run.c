@@ -23,6 +23,7 @@ void takt_jinja_stop(takt_jrun *r, takt_error_id id, const char *format, ...)
     text[takt_utf8_cut(text, sizeof text - 1)] = '\0';
     r->status = takt_fail(r->ctx, id, "%s, line %u: %s", r->j->name, r->line, text);
     (void)takt_fail_place(r->ctx, (int)r->line, 1);
+    takt_jinja_hint(r->ctx, id);
 }
 
 bool takt_jinja_step(takt_jrun *r, size_t work)
