@@ -198,7 +198,9 @@ void takt_serve_failure(takt_job *job, takt_status status)
     takt_error_copy(job->grammar != NULL && s->ctx->error.status != status ? &s->shadow : s->ctx,
                     &error);
     takt_text_init(&reply, s->ctx);
-    takt_serve_error(&reply, takt_serve_status(status), job->keeps_alive, error.id, error.message);
+    /* The request was checked before: what is malformed now is the model. */
+    const int told = status == TAKT_ERR_FORMAT ? 500 : takt_serve_status(status);
+    takt_serve_error(&reply, told, job->keeps_alive, error.id, error.message);
     const char *at = takt_text_get(&reply);
     const char *body = job->streams ? strstr(at, "\r\n\r\n") : NULL;
     if (body != NULL && job->has_begun)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "serve/reader.h"
+#include "text/tokenizer.h"
 
 /* ---- parts ---- */
 
@@ -136,18 +137,41 @@ static int keep(void *user, const char *text, size_t length)
     return 0;
 }
 
+takt_status takt_serve_ids(takt_server *s, takt_arena *arena, takt_span text, unsigned flags,
+                           takt_token_ids *ids)
+{
+    enum { FEW = 1024 };
+    *ids = (takt_token_ids){.capacity = text.length < FEW ? text.length + 16 : text.length / 2};
+    for (;;) {
+        ids->at = takt_arena_array(arena, ids->capacity + 1, sizeof *ids->at);
+        if (ids->at == NULL)
+            return TAKT_ERR_MEMORY;
+        TAKT_TRY(takt_tokenize(s->tokenizer, text.at, text.length, flags, ids));
+        if (ids->count <= ids->capacity)
+            return TAKT_OK;
+        ids->capacity = ids->count;
+    }
+}
+
+static bool too_long(takt_reader *r, const char *least, size_t count)
+{
+    char what[120];
+    (void)snprintf(what, sizeof what, "%s%zu tokens; the context has room for %lld", least, count,
+                   (long long)r->s->slots[0].g->context);
+    return takt_reader_bad(r, "prompt", what);
+}
+
+/* A text that cannot fit is not tokenized: other clients would wait for that. */
 static bool take_ids(takt_reader *r, const char *text, size_t length)
 {
     takt_job *job = r->job;
-    takt_token_ids ids = {0};
+    takt_token_ids ids;
     const unsigned flags = TAKT_TOKENIZE_PARSE | TAKT_TOKENIZE_ADD;
-    takt_status status = takt_tokenize(r->s->tokenizer, text, length, flags, &ids);
-    ids.at =
-        status == TAKT_OK ? takt_arena_array(&job->arena, ids.count + 1, sizeof *ids.at) : NULL;
-    ids.capacity = ids.count;
-    if (ids.at == NULL)
-        return takt_reader_failed(r, "prompt", TAKT_ERR_MEMORY);
-    status = takt_tokenize(r->s->tokenizer, text, length, flags, &ids);
+    const size_t least = takt_tokenizer_least(r->s->tokenizer, length);
+    if (least >= (size_t)r->s->slots[0].g->context)
+        return too_long(r, "at least ", least);
+    const takt_status status =
+        takt_serve_ids(r->s, &job->arena, (takt_span){text, length}, flags, &ids);
     job->ids = ids.at;
     job->id_count = ids.count;
     return status == TAKT_OK || takt_reader_failed(r, "prompt", status);
@@ -223,14 +247,10 @@ static void admit(takt_reader *r)
     const uint64_t context = (uint64_t)r->s->slots[0].g->context;
     if (job->id_count == 0)
         (void)takt_reader_bad(r, "prompt", "it is empty");
-    else if (job->id_count >= context) {
-        char what[120];
-        (void)snprintf(what, sizeof what, "%zu tokens; the context has room for %llu",
-                       job->id_count, (unsigned long long)context);
-        (void)takt_reader_bad(r, "prompt", what);
-    } else {
+    else if (job->id_count >= context)
+        (void)too_long(r, "", job->id_count);
+    else
         takt_serve_limit(r);
-    }
 }
 
 static void read_text(takt_reader *r)

@@ -91,18 +91,6 @@ static const takt_json *read_body(takt_server *s, takt_conn *c, takt_arena *aren
     return NULL;
 }
 
-static takt_status ids_of(takt_server *s, takt_arena *arena, const takt_json *text, unsigned flags,
-                          takt_token_ids *ids)
-{
-    *ids = (takt_token_ids){0};
-    TAKT_TRY(takt_tokenize(s->tokenizer, text->text, text->text_length, flags, ids));
-    ids->capacity = ids->count;
-    ids->at = takt_arena_array(arena, ids->count + 1, sizeof *ids->at);
-    if (ids->at == NULL)
-        return TAKT_ERR_MEMORY;
-    return takt_tokenize(s->tokenizer, text->text, text->text_length, flags, ids);
-}
-
 static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
 {
     const takt_json *text = takt_json_get(root, "content"),
@@ -121,7 +109,8 @@ static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt
         return;
     }
     const unsigned flags = TAKT_TOKENIZE_PARSE | (is_added ? TAKT_TOKENIZE_ADD : 0);
-    if (ids_of(s, arena, text, flags, &ids) != TAKT_OK) {
+    const takt_span content = {text->text, text->text_length};
+    if (takt_serve_ids(s, arena, content, flags, &ids) != TAKT_OK) {
         takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "out of memory");
         return;
     }

@@ -200,6 +200,9 @@ void takt_serve_route(takt_server *s, takt_conn *c);
 bool takt_serve_allowed(takt_server *s, takt_conn *c);
 /* A job from a body; NULL: the reply is written. */
 takt_job *takt_serve_request(takt_server *s, takt_conn *c, takt_job_kind kind, takt_span body);
+/* The ids of a text, in the arena. */
+TAKT_MUST_USE takt_status takt_serve_ids(takt_server *s, takt_arena *arena, takt_span text,
+                                         unsigned flags, takt_token_ids *ids);
 void takt_serve_health(takt_server *s, takt_text *out, bool keeps_alive);
 void takt_serve_metrics_page(takt_server *s, takt_text *out, bool keeps_alive);
 /* Whether one more job can wait; otherwise the reply, 503, is written. It is asked before the body

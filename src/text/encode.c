@@ -124,3 +124,38 @@ takt_status takt_tokenize(const takt_tokenizer *t, const char *text, size_t leng
     takt_cutting_deinit(&e.cutting);
     return e.ids.status;
 }
+
+/* ---- without tokenizing ---- */
+
+static bool shrinks(const takt_normal *n)
+{
+    if (n->kind == TAKT_NORMAL_REPLACE)
+        return n->b.length < n->a.length;
+    return n->kind != TAKT_NORMAL_PREPEND && n->kind != TAKT_NORMAL_SPELL;
+}
+
+/* Whether every byte of a text is part of a token, and an unknown character a token by itself. */
+static bool covers_texts(const takt_tokenizer *t)
+{
+    bool has_bytes = true;
+    for (size_t b = 0; b < 256; b++)
+        has_bytes = has_bytes && t->bytes[b] >= 0;
+    for (size_t i = 0; i < t->normal_count; i++)
+        if (shrinks(&t->normals[i]))
+            return false;
+    for (size_t i = 0; i < t->cut_count; i++)
+        if (t->cuts[i].kind == TAKT_CUT_REMOVED)
+            return false;
+    for (size_t i = 0; i < t->trie.added_count; i++)
+        if (t->trie.added[i].strips_left || t->trie.added[i].strips_right)
+            return false;
+    if (t->model == TAKT_TOKENIZER_SCORES)
+        return (has_bytes || t->roles[TAKT_TOKEN_UNK] >= 0) && !t->joins_unknown;
+    return t->model == TAKT_TOKENIZER_BYTES && has_bytes;
+}
+
+size_t takt_tokenizer_least(const takt_tokenizer *t, size_t length)
+{
+    enum { CHARACTER = 4 };
+    return covers_texts(t) ? length / (t->longest > CHARACTER ? t->longest : CHARACTER) : 0;
+}

@@ -272,6 +272,9 @@ struct takt_tokenizer {
     size_t decoder_count;
 };
 
+/* A bound without tokenizing: a text of so many bytes has at least this many tokens. */
+size_t takt_tokenizer_least(const takt_tokenizer *t, size_t length);
+
 /* Ids in output order. Failures are sticky. */
 typedef struct takt_ids {
     takt_ctx *ctx;

@@ -1,5 +1,9 @@
 """serve_refusals.py - a bad part of a request is named, with its index and what is expected, and
 the server goes on."""
+import math
+import struct
+
+import _words
 from _cli import expect, finish
 from _serve import Server
 
@@ -69,6 +73,17 @@ ROUTES = [("/tokenize", {"content": 5}, "content: a string is expected"),
           ("/detokenize", {"tokens": [1, 99]}, "tokens[1]: " + IDS)]
 
 
+def damaged():
+    """A model whose scores are NaN."""
+    path = _words.write("nan.gguf")
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    data[-4:] = struct.pack("<f", math.nan) # of the last matrix
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
 def refused(server, path, body, words):
     status, got = server.post(path, body)
     told = got.get("error", {}).get("message", "")
@@ -91,6 +106,13 @@ with Server(TINY, "examples/mlp.takt", "--chat-template", "vicuna") as served:
         refused(served, path, body, say)
     again = served.post("/v1/completions", {**TEXT, "seed": 1})[1]["choices"]
     expect(again == want, f"after refusals: {again}, not {want}")
+    # More letters than the context has room for, even if each token had the longest text.
+    refused(served, "/v1/completions", {"prompt": "a" * 3000000}, "prompt: at least ")
+    refused(served, "/v1/completions", {"prompt": "a" * 70}, "prompt: 70 tokens; the context")
+with Server(damaged()) as served:
+    status, got = served.post("/v1/completions", TEXT)
+    expect(status == 500 and "NaN" in got["error"]["message"], f"{status} {got}")
+    expect(served.ask("GET", "/health")[0] == 200, "a damaged model ends the server")
 with Server(BERT) as served:
     refused(served, "/v1/embeddings", {"input": ["a", 5]}, "input[1]: a string is expected")
     refused(served, "/v1/embeddings", {}, "input: a string or a list of strings is expected")

@@ -7,6 +7,7 @@
 #include "../test.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "text/tokenizer.h"
 #include "util/inject.h"
 
 static takt_ctx *ctx;
@@ -17,6 +18,8 @@ static takt_status to_ids(const takt_tokenizer *t, takt_span text, unsigned flag
     takt_token_ids room = {ids, ids != NULL ? 512 : 0, 0};
     const takt_status status = takt_tokenize(t, text.at, text.length, flags, &room);
     *count = room.count;
+    const size_t least = takt_tokenizer_least(t, text.length);
+    EXPECT(status != TAKT_OK || least <= room.count, "%zu tokens, at least %zu", room.count, least);
     return status;
 }
 
@@ -314,6 +317,7 @@ static void long_words(void)
             text[i] = "ab"[i % 2];
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));
         EXPECT_EQ(count, LENGTH / 2);
+        EXPECT_IS(takt_tokenizer_least(t, LENGTH), >=, LENGTH / 16);
         memset(text, '<', LENGTH);
         EXPECT_OK(ctx, to_ids(t, (takt_span){text, LENGTH}, 0, NULL, &count));
     }
