@@ -272,7 +272,7 @@ struct takt_tokenizer {
     size_t decoder_count;
 };
 
-/* A bound without tokenizing: a text of so many bytes has at least this many tokens. */
+/* A bound without tokenizing: a text of this length, in bytes, has at least that many tokens. */
 size_t takt_tokenizer_least(const takt_tokenizer *t, size_t length);
 
 /* Ids in output order. Failures are sticky. */

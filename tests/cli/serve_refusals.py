@@ -108,7 +108,7 @@ with Server(TINY, "examples/mlp.takt", "--chat-template", "vicuna") as served:
     expect(again == want, f"after refusals: {again}, not {want}")
     # More letters than the context has room for, even if each token had the longest text.
     refused(served, "/v1/completions", {"prompt": "a" * 3000000}, "prompt: at least ")
-    refused(served, "/v1/completions", {"prompt": "a" * 70}, "prompt: 70 tokens; the context")
+    refused(served, "/v1/completions", {"prompt": "a" * 70}, "prompt: 71 tokens; the context")
 with Server(damaged()) as served:
     status, got = served.post("/v1/completions", TEXT)
     expect(status == 500 and "NaN" in got["error"]["message"], f"{status} {got}")
