@@ -64,6 +64,9 @@ TAKT_API size_t takt_data_field_count(const takt_data *data);
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
 /** How many classes the labels have; 0: they are not class numbers. */
 TAKT_API int64_t takt_data_classes(const takt_data *data);
+/** The file that a field of a sample was read from; the path of the data set if that is not known,
+ *  as with cached data. NULL beyond the last sample. Valid as long as the data set. */
+TAKT_API const char *takt_data_source(const takt_data *data, const char *field, uint64_t sample);
 /** Samples a second of WAV files; 0: the data set has none, or they do not say. Files of different
  *  rates are refused by takt_data_open. */
 TAKT_API int64_t takt_data_rate(const takt_data *data);

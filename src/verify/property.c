@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "io/file.h"
+#include "io/inflate.h"
 #include "train/data/data.h"
 
 enum { CASES = 1 << 16, LINKS = 1 << 22, BOXES = 1 << 24, STEPS = 1 << 25 };

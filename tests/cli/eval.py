@@ -188,7 +188,7 @@ def constraints():
 
 def mistakes():
     data = csv("bad.csv", [([0, 0, 0, 0, 0, 0], 6)] + draw(3, 6, 6))
-    fails(1, "eval", SCORES, "--data", data, says=["sample 0", "no class 6"])
+    fails(2, "eval", SCORES, "--data", data, says=["sample 0 has the label 6", "for 6 classes"])
     fails(2, "eval", SCORES, "--data", data, "--metric", "top2", says=["did you mean top"])
     fails(2, "eval", SCORES, "--data", data, "--metric", "mse", says=["mse needs"])
     fails(2, "eval", SCORES, says=["--data"])

@@ -15,6 +15,7 @@ enum { DEEPEST = 8, LONGEST = 1024 };
 typedef struct search {
     takt_ctx *ctx;
     size_t files, bad;
+    int64_t rate; /* of the first sound */
     bool has_first;
     takt_desc first;     /* field 0 of the first sample that can be read */
     char where[LONGEST]; /* and its file */
@@ -49,12 +50,19 @@ static void look_at(search *s, const char *path)
         return;
     }
     const takt_desc *field = takt_data_field(data, 0);
+    const int64_t rate = takt_data_rate(data);
+    if (s->rate == 0)
+        s->rate = rate;
     if (!s->has_first && field != NULL) {
         s->first = *field; /* its names are ignored */
         s->has_first = true;
         snprintf(s->where, sizeof s->where, "%s", path);
     } else if (field != NULL && !is_alike(&s->first, field)) {
         fprintf(stderr, "bad: %s has another size or kind than %s\n", path, s->where);
+        s->bad++;
+    } else if (rate != 0 && rate != s->rate) {
+        fprintf(stderr, "bad: %s has %lld samples a second, those before it have %lld\n", path,
+                (long long)rate, (long long)s->rate);
         s->bad++;
     }
     takt_data_destroy(data);

@@ -51,6 +51,9 @@ typedef struct tool_training {
     uint64_t begun_step;          /* steps at that time, while it is being written */
     uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
+    bool fits_numbers;     /* labels are not whole, and no loss was chosen */
+    const char *bad_field; /* of the sample that made a loss NaN or infinite, or NULL */
+    uint64_t bad_sample;
     bool is_cut;    /* interrupted, or every step of an epoch was skipped */
     char *settings; /* lines of a checkpoint's note, or NULL */
 } tool_training;
@@ -123,6 +126,29 @@ takt_status tool_batch_fill(tool_batch *b, const takt_data *d, const uint64_t *r
 /* Buffers of the same sizes. */
 bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx);
 
+/* Class numbers that fit a model: below `count`, or such that do not count. */
+typedef struct tool_classes {
+    int64_t count;  /* set by tool_labels_fit */
+    bool is_scored; /* by `takt eval`: labels below 0 do not count */
+    bool ignores;
+    int64_t ignored; /* if `ignores` */
+} tool_classes;
+
+/* Whether all labels are whole numbers. */
+bool tool_labels_are_whole(const takt_data *d);
+/* Whether labels are classes of the output; false: printed, with file and sample. */
+bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *out,
+                     tool_classes classes);
+/* Whether a loss is appended to the model: it has none, and does not take the labels itself. */
+bool tool_adds_loss(const tool_training *g);
+/* Whether labels fit loss and model; otherwise a step would fail. False: printed. */
+bool tool_training_labels_fit(tool_training *g);
+bool tool_training_has_labels(const tool_training *g);
+/* The first row of [from, count) with a number that is not finite, of an f32 view. */
+bool tool_view_bad(const takt_tensor_view *v, size_t from, size_t count, size_t *row);
+/* The first of `count` samples with a number that is not finite, and the field that has it. */
+bool tool_batch_bad(const tool_batch *b, size_t count, size_t *row, const char **field);
+
 /* Prepares batches of `g->data` ahead, with this many threads. NULL: out of memory. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);
@@ -130,6 +156,8 @@ void tool_loader_destroy(tool_loader *l);
 void tool_loader_begin(tool_loader *l);
 /* The next batch, owned by the caller until `done`, and its number of samples. */
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
+/* The sample of the data set in this row of the batch. */
+uint64_t tool_loader_sample(const tool_loader *l, const tool_batch *batch, size_t row);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
 /* Reads mixup in --augment, and turns labels into distributions. If false, an error was printed. */

@@ -77,11 +77,6 @@ static const takt_desc *field_for(const takt_data *d, const takt_desc *input, si
     return field == NULL && is_label(input->name) ? field_called(d, "labels") : field;
 }
 
-static bool is_float(takt_dtype dtype)
-{
-    return takt_dtype_name(dtype)[0] == 'f' || dtype == TAKT_BF16;
-}
-
 static size_t elements(const takt_desc *d)
 {
     size_t count = 1;
@@ -194,7 +189,7 @@ bool tool_batch_init(tool_batch *b, const takt_model *m, const takt_data *d, uin
         takt_desc like = *labels;
         const takt_desc *out = takt_model_output_count(m) > 0 ? takt_model_output(m, 0) : labels;
         const bool is_classes =
-            !is_float(labels->dtype) && (labels->rank < out->rank || takt_data_classes(d) > 0);
+            tool_labels_are_whole(d) && (labels->rank < out->rank || takt_data_classes(d) > 0);
         like.dtype = is_classes ? TAKT_I64 : out->dtype;
         if (!is_classes && elements(labels) == elements(out)) {
             like = *out; /* a vector of targets for a model that returns [batch, 1] */

@@ -219,6 +219,14 @@ takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *c
     return s->status;
 }
 
+uint64_t tool_loader_sample(const tool_loader *l, const tool_batch *batch, size_t row)
+{
+    for (size_t i = 0; i < l->slot_count; i++)
+        if (&l->slots[i].batch == batch)
+            return l->slots[i].rows[row];
+    return 0;
+}
+
 void tool_loader_done(tool_loader *l, const tool_batch *batch)
 {
     if (l->thread_count == 0)

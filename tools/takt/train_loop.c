@@ -125,6 +125,13 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
 
 /* ---- an epoch ---- */
 
+static void find_bad(tool_training *g, const tool_batch *batch, size_t count)
+{
+    size_t row;
+    if (tool_batch_bad(batch, count, &row, &g->bad_field))
+        g->bad_sample = tool_loader_sample(g->loader, batch, row);
+}
+
 static takt_status one_step(tool_training *g, tally *sum)
 {
     takt_step_result r;
@@ -135,6 +142,8 @@ static takt_status one_step(tool_training *g, tally *sum)
     sum->waited += now() - start;
     if (status == TAKT_OK)
         status = takt_trainer_step(g->trainer, batch->view, batch->count, &r);
+    if (status == TAKT_ERR_RANGE)
+        find_bad(g, batch, size);
     tool_loader_done(g->loader, batch);
     if (status != TAKT_OK)
         return status;
@@ -218,7 +227,14 @@ static int tell_lost(const tool_training *g)
 /* Reports a failed step, and the checkpoint to resume from. */
 static int tell_failed(tool_training *g, takt_status status)
 {
-    const int code = tool_finish(g->t, status);
+    takt_error e = *takt_last_error_info(g->t->ctx);
+    if (g->bad_field != NULL && e.id == 7003)
+        snprintf(e.hint, sizeof e.hint,
+                 "it is sample %llu of %.600s; takt data lists all that are not finite, --on-nan "
+                 "skip leaves out their steps",
+                 (unsigned long long)g->bad_sample,
+                 takt_data_source(g->data, g->bad_field, g->bad_sample));
+    const int code = e.id == 7003 ? tool_report_error(g->t, &e) : tool_finish(g->t, status);
     if (tool_checkpoint_wait(g) == TAKT_OK && g->has_saved)
         fprintf(stderr, "takt: %s has the state after step %llu; --resume goes on from there\n",
                 tool_text_of(g->t, TAKT_F_CHECKPOINT), (unsigned long long)g->saved_step);

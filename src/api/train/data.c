@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "io/file.h"
+#include "io/inflate.h"
+#include "os/folder.h"
 
 /* ---- files ---- */
 
@@ -15,11 +17,9 @@ static takt_status read_with(takt_data_set *set, const takt_data_file *file)
     for (size_t i = 0; takt_data_readers[i] != NULL; i++)
         if (takt_data_readers[i]->recognises(file)) {
             set->format = takt_data_readers[i]->name;
-            return takt_data_readers[i]->read(set, file);
+            return takt_data_read(set, file, takt_data_readers[i]);
         }
-    takt_data_fail(set, file, "this is not a data set that Takt knows");
-    return takt_fail_hint(set->ctx,
-                          "it reads IDX, CIFAR, npy, npz, csv, text, pictures and WAV files");
+    return takt_data_unknown(set, file);
 }
 
 static takt_status read_file(takt_data *d, const char *path)
@@ -149,6 +149,14 @@ static int64_t class_count(const takt_field *field)
     return most + 1;
 }
 
+static takt_status fail_counts(const takt_data_set *set, const char *path, size_t i)
+{
+    takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has %llu samples, %s has %lld", path,
+              set->field[0].name, (unsigned long long)set->samples, set->field[i].name,
+              (long long)set->field[i].tensor.type.dim[0]);
+    return takt_fail_hint(set->ctx, "one of them is cut off, or belongs to another data set");
+}
+
 static takt_status check_fields(takt_data *d, const char *path)
 {
     takt_data_set *set = &d->set;
@@ -161,9 +169,7 @@ static takt_status check_fields(takt_data *d, const char *path)
                              set->field[i].name);
     for (size_t i = 1; i < set->count; i++)
         if ((uint64_t)set->field[i].tensor.type.dim[0] != set->samples)
-            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has %llu samples, %s has %lld",
-                             path, set->field[0].name, (unsigned long long)set->samples,
-                             set->field[i].name, (long long)set->field[i].tensor.type.dim[0]);
+            return fail_counts(set, path, i);
     if (set->window > 0)
         set->samples = (set->samples - 1) / (uint64_t)set->window;
     if (d->options.limit > 0 && d->options.limit < set->samples)
@@ -178,6 +184,24 @@ static takt_status check_fields(takt_data *d, const char *path)
     return set->window > 0 ? describe_field(d, "labels", &set->field[0].tensor) : TAKT_OK;
 }
 
+static bool ignore(void *user, const char *name, bool is_folder)
+{
+    (void)user;
+    (void)name;
+    return is_folder;
+}
+
+static takt_status no_data_in(takt_data *d, const char *folder)
+{
+    const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
+    takt_fail(d->set.ctx, TAKT_E_TRAIN_DATA, "%s: the folder has no %s data", folder,
+              is_test ? "test" : "training");
+    return takt_fail_hint(d->set.ctx,
+                          "it may have files of MNIST or CIFAR-10, %s.npz, .csv or "
+                          ".txt, or a folder of pictures or sounds for each class",
+                          is_test ? "test" : "train");
+}
+
 static takt_status decode(takt_data *d, const char *path)
 {
     bool found = false;
@@ -185,6 +209,8 @@ static takt_status decode(takt_data *d, const char *path)
         TAKT_TRY(read_folder(d, path, &found));
         if (!found)
             TAKT_TRY(read_classes(d, path, &found));
+        if (!found && takt_folder_each(path, ignore, NULL))
+            return no_data_in(d, path);
         if (!found)
             TAKT_TRY(read_file(d, path)); /* reports what is wrong with it */
     } else {
@@ -224,7 +250,8 @@ static takt_status open_path(takt_data *d, const char *path)
         if (o->cache != NULL && d->set.count > 0)
             TAKT_TRY(swap_for_cache(d));
     }
-    return check_fields(d, path);
+    d->path = takt_arena_text(&d->set.arena, path, strlen(path));
+    return d->path != NULL ? check_fields(d, path) : TAKT_ERR_MEMORY;
 }
 
 takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_options *options,
@@ -296,6 +323,18 @@ uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t po
     return position < count ? takt_permute(position, count, seed, epoch) : position;
 }
 
+const char *takt_data_source(const takt_data *d, const char *field, uint64_t sample)
+{
+    if (d == NULL || field == NULL || sample >= d->set.samples)
+        return NULL;
+    if (d->set.sample_file != NULL)
+        return d->set.sample_file[sample];
+    for (size_t i = 0; i < d->set.count; i++)
+        if (strcmp(d->set.field[i].name, field) == 0 && d->set.field[i].file != NULL)
+            return d->set.field[i].file;
+    return d->path;
+}
+
 bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p)
 {
     const bool is_window = d->set.window > 0;
@@ -313,86 +352,4 @@ bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p)
     *p =
         (takt_data_place){&d->set.field[0].tensor, 1, (size_t)d->set.window, (size_t)d->set.window};
     return true;
-}
-
-static double scaled(const takt_data_options *o, takt_dtype from, double value)
-{
-    const double scale = o->scale != 0 ? o->scale : from == TAKT_U8 ? 1.0 / 255 : 1;
-    return (value * scale - o->mean) / (o->deviation != 0 ? o->deviation : 1);
-}
-
-/* Bytes to f32, the most common case: by a table of 256 values, rounded as in `convert`. */
-static void convert_bytes(const takt_data_place *p, size_t row, const float table[256], float *to)
-{
-    const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;
-    for (size_t i = 0; i < p->size; i++)
-        to[i] = table[from[i]];
-}
-
-/* Whether `convert` would leave every element unchanged. */
-static bool is_kept(const takt_data_options *o, takt_dtype from, takt_dtype to)
-{
-    return from == to && takt_dtype_bits(to) % 8 == 0 &&
-           (!takt_dtype_is_float(to) || ((o->scale == 0 || o->scale == 1) && o->mean == 0 &&
-                                         (o->deviation == 0 || o->deviation == 1)));
-}
-
-static void convert(const takt_data *d, const takt_data_place *p, size_t row,
-                    const takt_tensor_view *to, size_t at)
-{
-    const takt_dtype from = p->tensor->type.dtype;
-    const void *data = takt_tensor_data(p->tensor);
-    const size_t first = p->first + row * p->stride;
-    const bool is_float = takt_dtype_is_float(to->dtype);
-    for (size_t i = 0; i < p->size; i++) {
-        if (!is_float) {
-            const int64_t value = takt_dtype_is_float(from)
-                                      ? (int64_t)takt_dtype_get_f(from, data, first + i)
-                                      : takt_dtype_get_i(from, data, first + i);
-            takt_dtype_put_i(to->dtype, to->data, at + i, value);
-            continue;
-        }
-        const double value = takt_dtype_is_float(from)
-                                 ? takt_dtype_get_f(from, data, first + i)
-                                 : (double)takt_dtype_get_i(from, data, first + i);
-        takt_dtype_put_f(to->dtype, to->data, at + i,
-                         takt_dtype_round(to->dtype, scaled(&d->options, from, value)));
-    }
-}
-
-takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t *rows,
-                           size_t count, const takt_tensor_view *to)
-{
-    TAKT_NEED(NULL, d);
-    takt_data_place p;
-    size_t size = 1;
-    takt_ctx *ctx = d->set.ctx;
-    if (!takt_data_find(d, field, &p))
-        return takt_fail(ctx, TAKT_E_NAME, "the data set has no field called %s", field);
-    for (int i = 1; i < to->rank; i++)
-        size *= (size_t)to->dims[i];
-    if (to->data == NULL || to->rank < 1 || (size_t)to->dims[0] != count || size != p.size)
-        return takt_fail(ctx, TAKT_E_TRAIN_DATA,
-                         "%s: a sample has %zu elements, the model takes %zu", field, p.size, size);
-    const bool is_bytes = p.tensor->type.dtype == TAKT_U8 && to->dtype == TAKT_F32;
-    const size_t copied = is_kept(&d->options, p.tensor->type.dtype, to->dtype)
-                              ? (size_t)takt_dtype_bits(to->dtype) / 8
-                              : 0;
-    const char *data = takt_tensor_data(p.tensor);
-    float table[256];
-    for (int i = 0; i < 256; i++)
-        table[i] = (float)scaled(&d->options, TAKT_U8, i);
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i] >= d->set.samples)
-            return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no sample %llu: there are %llu",
-                             (unsigned long long)rows[i], (unsigned long long)d->set.samples);
-        if (copied > 0)
-            memcpy((char *)to->data + i * p.size * copied,
-                   data + (p.first + (size_t)rows[i] * p.stride) * copied, p.size * copied);
-        else if (is_bytes)
-            convert_bytes(&p, (size_t)rows[i], table, (float *)to->data + i * p.size);
-        else
-            convert(d, &p, (size_t)rows[i], to, i * p.size);
-    }
-    return TAKT_OK;
 }

@@ -9,6 +9,7 @@
 struct takt_data {
     takt_data_set set;
     takt_data_options options;
+    const char *path; /* that it was opened by */
     takt_desc desc[TAKT_DATA_FIELDS + 1];
     size_t fields;
 };

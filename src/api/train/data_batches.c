@@ -14,28 +14,34 @@ typedef struct piece {
 } piece;
 
 /* Records follow one another, so the bytes of all files together are a file of that kind. */
-static takt_status read_joined(takt_data_set *set, const char *path, const piece *pieces)
+static takt_status read_joined(takt_data_set *set, const char *folder, const piece *pieces)
 {
     size_t length = 0, at = 0;
     void *all;
     for (int i = 0; i < BATCHES; i++)
         if (!takt_size_add(length, pieces[i].length, &length))
-            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: the files are too large", path);
+            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: the files are too large", folder);
     TAKT_TRY(takt_mem_get(set->ctx, length > 0 ? length : 1, "training files", &all));
     for (int i = 0; i < BATCHES; i++) {
         memcpy((uint8_t *)all + at, pieces[i].bytes, pieces[i].length);
         at += pieces[i].length;
     }
-    const takt_data_file file = {.path = path, .bytes = all, .length = length};
-    takt_status status;
-    if (takt_data_cifar.recognises(&file)) {
-        set->format = takt_data_cifar.name;
-        status = takt_data_cifar.read(set, &file);
-    } else {
-        status = takt_data_fail(set, &file, "the five files are not pictures of CIFAR-10");
-    }
+    const takt_data_file file = {.path = folder, .bytes = all, .length = length};
+    set->format = takt_data_cifar.name;
+    const takt_status status = takt_data_read(set, &file, &takt_data_cifar);
     takt_mem_put(set->ctx, all, length > 0 ? length : 1);
     return status;
+}
+
+/* Each is checked by itself, so that a message names the file. */
+static takt_status read_piece(takt_data_set *set, const char *path, piece *p)
+{
+    TAKT_TRY(takt_read_file(set->ctx, path, &p->bytes, &p->length));
+    const takt_data_file file = {.path = path, .bytes = p->bytes, .length = p->length};
+    if (p->length == 0)
+        return takt_data_unknown(set, &file);
+    const takt_status status = takt_data_cifar_check(set, &file);
+    return status == TAKT_OK ? status : takt_fail_hint(set->ctx, "%s", takt_data_cifar.advice);
 }
 
 takt_status takt_data_read_batches(takt_data_set *set, const char *folder, bool *found)
@@ -49,10 +55,10 @@ takt_status takt_data_read_batches(takt_data_set *set, const char *folder, bool 
         status = path != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
         *found = path != NULL && takt_data_exists(set->ctx, path);
         if (*found)
-            status = takt_read_file(set->ctx, path, &pieces[i].bytes, &pieces[i].length);
+            status = read_piece(set, path, &pieces[i]);
     }
     if (status == TAKT_OK && *found)
-        status = read_joined(set, path, pieces);
+        status = read_joined(set, folder, pieces);
     for (int i = 0; i < BATCHES; i++)
         if (pieces[i].bytes != NULL)
             takt_mem_put(set->ctx, pieces[i].bytes, pieces[i].length);

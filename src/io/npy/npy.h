@@ -37,6 +37,8 @@ const char *takt_npy_descr(takt_dtype dtype);
 /* Writes magic, version, length and dictionary, padded so that data begin at a multiple of 64. */
 TAKT_MUST_USE takt_status takt_npy_head(takt_ctx *ctx, const takt_tensor_view *view,
                                         takt_text *text);
+/* The CRC of ZIP over more bytes; the first call has 0. */
+uint32_t takt_zip_checksum(uint32_t crc, const uint8_t *bytes, size_t length);
 /* An archive in memory. */
 typedef struct takt_npz {
     takt_ctx *ctx;

@@ -68,6 +68,16 @@ static takt_status read_npy(takt_data_set *set, const takt_data_file *f)
 }
 
 const takt_data_reader takt_data_npy = {
-    .name = "npy", .summary = "one array: x", .recognises = is_npy, .read = read_npy};
+    .name = "npy",
+    .summary = "one array: x",
+    .advice = "save it again with numpy.save",
+    .recognises = is_npy,
+    .read = read_npy,
+};
 const takt_data_reader takt_data_npz = {
-    .name = "npz", .summary = "arrays by name", .recognises = is_npz, .read = read_npz};
+    .name = "npz",
+    .summary = "arrays by name",
+    .advice = "save it again with numpy.savez: arrays of numbers, whose first axis is the sample",
+    .recognises = is_npz,
+    .read = read_npz,
+};

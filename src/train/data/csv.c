@@ -215,6 +215,18 @@ static takt_status read_rows(table *t, float *x, float *labels, bool has_words, 
     return TAKT_OK;
 }
 
+/* A list of files whose first line is wrong looks like a table without rows, too. */
+static takt_status no_rows(takt_data_set *set, const takt_data_file *f)
+{
+    const size_t name = strlen(f->path);
+    takt_data_fail(set, f, "the table has names of columns and no rows");
+    if (name > 4 && strcmp(f->path + name - 4, ".tsv") == 0)
+        return takt_fail_hint(set->ctx,
+                              "a list of pictures or sounds has lines of file, tab and "
+                              "label; files end in .png, .jpg, .jpeg, .pgm, .ppm or .wav");
+    return TAKT_ERR_FORMAT;
+}
+
 static takt_status read(takt_data_set *set, const takt_data_file *f)
 {
     table t = {.set = set, .file = f};
@@ -223,7 +235,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
     TAKT_TRY(open_table(&t));
     const int64_t rows = (int64_t)count_rows(&t, &has_words);
     if (rows == 0)
-        return takt_data_fail(set, f, "the table has names of columns and no rows");
+        return no_rows(set, f);
     const takt_type values = {.dtype = TAKT_F32, .rank = 2, .dim = {rows, (int64_t)t.columns - 1}};
     takt_type classes = {.dtype = TAKT_F32, .rank = 1, .dim = {rows}};
     TAKT_TRY(takt_data_add(set, f, "x", &values, &x));
@@ -244,6 +256,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
 const takt_data_reader takt_data_csv = {
     .name = "csv",
     .summary = "tables of numbers, one column the label",
+    .advice = "a row is a sample: as many columns as the first one, all numbers but the label",
     .recognises = recognises,
     .read = read,
 };

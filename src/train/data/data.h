@@ -10,6 +10,7 @@ enum { TAKT_DATA_FIELDS = 16 };
 
 typedef struct takt_field {
     const char *name;
+    const char *file;   /* that it was read from; NULL: unknown */
     takt_tensor tensor; /* dim[0]: samples */
 } takt_field;
 
@@ -25,6 +26,7 @@ typedef struct takt_data_set {
     int64_t classes;
     int64_t rate; /* of sounds: samples a second; 0: unknown */
     const char *format;
+    const char **sample_file; /* of each sample; NULL: the fields' files hold all of them */
 } takt_data_set;
 
 /* One file, decompressed. */
@@ -39,6 +41,7 @@ typedef struct takt_data_file {
 
 typedef struct takt_data_reader {
     const char *name, *summary;
+    const char *advice; /* the hint of errors that have none of their own */
     bool (*recognises)(const takt_data_file *file);
     takt_status (*read)(takt_data_set *set, const takt_data_file *file);
 } takt_data_reader;
@@ -47,12 +50,21 @@ typedef struct takt_data_reader {
 extern const takt_data_reader *const takt_data_readers[];
 extern const takt_data_reader takt_data_idx, takt_data_cifar, takt_data_npy, takt_data_npz,
     takt_data_csv, takt_data_text, takt_data_picture, takt_data_wav, takt_data_files;
+/* Whether all of the file is samples of CIFAR-10, with labels that there are. */
+TAKT_MUST_USE takt_status takt_data_cifar_check(takt_data_set *set, const takt_data_file *file);
 /* Format name of data read by takt_data_read_folder; no reader for single files has it. */
 extern const char takt_data_folders[];
 
 /* "PATH: sentence", as TAKT_E_TRAIN_DATA. */
 takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const char *format, ...)
     TAKT_PRINTF(3, 4);
+/* Runs the reader; its errors have a hint. */
+TAKT_MUST_USE takt_status takt_data_read(takt_data_set *set, const takt_data_file *file,
+                                         const takt_data_reader *reader);
+/* No reader recognises the file: it is empty, or not what its ending says. */
+takt_status takt_data_unknown(takt_data_set *set, const takt_data_file *file);
+/* Whether the path has an ending of a format that is not text, such as ".png". */
+bool takt_data_is_binary(const char *path);
 /* A new field of that type, uninitialised. */
 TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file *file,
                                         const char *name, const takt_type *type, takt_tensor **out);
@@ -69,12 +81,6 @@ TAKT_MUST_USE takt_status takt_data_cache_write(const takt_data_set *set, const 
  * there are none. */
 TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,
                                                 bool *found);
-/* A .gz file's contents in memory of the context; TAKT_E_TRAIN_DATA if it is damaged. At most
- * limits.file_bytes bytes. */
-bool takt_is_gzip(const uint8_t *bytes, size_t length);
-TAKT_MUST_USE takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes,
-                                      size_t length, void **out, size_t *out_length);
-
 /* Position -> sample, a permutation of 0 … count - 1 for every key. */
 uint64_t takt_permute(uint64_t position, uint64_t count, uint64_t seed, uint64_t epoch);
 

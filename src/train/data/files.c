@@ -122,16 +122,23 @@ static takt_status open_sample(gathering *g, const entry *e, takt_data_set *one)
     if (status == TAKT_OK) {
         const takt_data_file f = {.path = e->path, .bytes = bytes, .length = length};
         if (takt_data_picture.recognises(&f))
-            status = takt_data_picture.read(one, &f);
+            status = takt_data_read(one, &f, &takt_data_picture);
         else if (takt_data_wav.recognises(&f))
-            status = takt_data_wav.read(one, &f);
+            status = takt_data_read(one, &f, &takt_data_wav);
         else
-            status = takt_data_fail(one, &f, "this is neither a picture nor a WAV file");
+            status = takt_data_unknown(one, &f);
         takt_mem_put(one->ctx, bytes, length);
     }
     if (status != TAKT_OK)
         takt_data_set_deinit(one);
     return status;
+}
+
+static takt_status fail_rate(const gathering *g, size_t i, size_t first, int64_t rate)
+{
+    takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA, "%s has %lld samples a second, %s has %lld",
+              g->at[i]->path, (long long)rate, g->at[first]->path, (long long)g->set->rate);
+    return takt_fail_hint(g->set->ctx, "convert all sounds to one rate");
 }
 
 /* The common type of all samples: that of the first, and for sounds the longest. */
@@ -150,9 +157,7 @@ static takt_status find_type(gathering *g, takt_type *type)
             g->set->rate = rate;
             first = i;
         } else if (rate != 0 && rate != g->set->rate)
-            return takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
-                             "%s has %lld samples a second, %s has %lld", g->at[i]->path,
-                             (long long)rate, g->at[first]->path, (long long)g->set->rate);
+            return fail_rate(g, i, first, rate);
         if (own.rank == 2 && type->rank == 2 && own.dim[1] > type->dim[1])
             type->dim[1] = own.dim[1];
         if (type->rank != 2)
@@ -185,11 +190,25 @@ static takt_status copy_samples(gathering *g, takt_tensor *x, int64_t *lengths)
         if (lengths != NULL)
             lengths[i] = is_good ? own->type.dim[1] : 0;
         takt_data_set_deinit(&one);
-        if (!is_good)
-            return takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
-                             "%s has another size or kind than %s: sample %zu", g->at[i]->path,
-                             g->at[0]->path, i);
+        if (!is_good) {
+            takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
+                      "%s has another size or kind than %s: sample %zu", g->at[i]->path,
+                      g->at[0]->path, i);
+            return takt_fail_hint(g->set->ctx, "all pictures have one size and as many channels: "
+                                               "convert it, or remove it from the data set");
+        }
     }
+    return TAKT_OK;
+}
+
+static takt_status keep_paths(gathering *g)
+{
+    const char **path = takt_arena_array(&g->set->arena, g->count, sizeof *path);
+    if (path == NULL)
+        return TAKT_ERR_MEMORY;
+    for (size_t i = 0; i < g->count; i++)
+        path[i] = g->at[i]->path;
+    g->set->sample_file = path;
     return TAKT_OK;
 }
 
@@ -199,6 +218,7 @@ static takt_status read_samples(gathering *g)
     takt_tensor *x, *lengths = NULL;
     if (g->count == 0)
         return takt_data_fail(g->set, g->file, "there are no pictures or sounds");
+    TAKT_TRY(keep_paths(g));
     TAKT_TRY(find_type(g, &type));
     TAKT_TRY(takt_data_add(g->set, g->file, "x", &type, &x));
     if (type.rank == 2) {
@@ -254,6 +274,8 @@ static takt_status read_list(takt_data_set *set, const takt_data_file *f)
         if (tab == NULL || memchr(line.at, '\0', line.length) != NULL)
             return takt_data_fail(set, f, "line %zu is not a file, tab and label", row);
         const size_t length = (size_t)(tab - line.at);
+        if (length + 1 == line.length)
+            return takt_data_fail(set, f, "line %zu has no label", row);
         const char *name = takt_arena_text(&set->arena, line.at, length);
         if (name == NULL)
             return TAKT_ERR_MEMORY;
@@ -267,6 +289,7 @@ static takt_status read_list(takt_data_set *set, const takt_data_file *f)
 
 const takt_data_reader takt_data_files = {.name = "files",
                                           .summary = "a list of pictures or sounds and labels",
+                                          .advice = "a line is a file beneath the list, tab, label",
                                           .recognises = is_list,
                                           .read = read_list};
 
@@ -292,21 +315,49 @@ static bool by_path(const void *a, const void *b)
     return strcmp(((const entry *)a)->path, ((const entry *)b)->path) < 0;
 }
 
+static bool stop(void *user, const char *name, bool is_folder)
+{
+    (void)name;
+    (void)is_folder;
+    *(bool *)user = false;
+    return false;
+}
+
+/* Folders with files of other kinds do not count as classes. */
+static bool is_empty(const char *folder)
+{
+    bool empty = true;
+    return takt_folder_each(folder, stop, &empty) && empty;
+}
+
+/* Class numbers follow the order of the folders, so one of them must not vanish unnoticed. */
+static takt_status no_samples(takt_data_set *set, const char *folder)
+{
+    takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s is empty: a class has pictures or sounds", folder);
+    return takt_fail_hint(set->ctx, "put samples into it, or remove it");
+}
+
 takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *found)
 {
     const takt_data_file file = {.path = folder};
     gathering classes = {.set = set, .file = &file, .folder = folder};
     gathering g = {.set = set, .file = &file};
+    const char *empty = NULL;
     (void)takt_folder_each(folder, visit, &classes);
     for (size_t i = 0; i < classes.count && classes.status == TAKT_OK; i++) {
+        const size_t before = g.count;
         g.folder = classes.at[i]->path;
         g.label = classes.at[i]->label;
         (void)takt_folder_each(g.folder, visit, &g);
         classes.status = g.status;
+        if (g.count == before && is_empty(g.folder))
+            empty = g.folder;
     }
     *found = g.count > 0;
     if (classes.status != TAKT_OK || !*found)
         return classes.status;
+    if (empty != NULL)
+        return no_samples(set, empty);
     takt_sort_pointers((const void **)g.at, g.count, by_path); /* independent of the order on
                                                                 * disk */
     set->format = takt_data_folders;

@@ -55,9 +55,11 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
         type.dim[i] = (int64_t)((uint32_t)d[0] << 24 | (uint32_t)d[1] << 16 | (uint32_t)d[2] << 8 |
                                 (uint32_t)d[3]);
     }
-    if (!takt_type_bytes(&type, &bytes) || bytes != f->length - head)
-        return takt_data_fail(set, f, "the header promises other than the %zu bytes that follow",
-                              f->length - head);
+    if (!takt_type_bytes(&type, &bytes))
+        return takt_data_fail(set, f, "the sizes in the header are too large");
+    if (bytes != f->length - head)
+        return takt_data_fail(set, f, "the header promises %zu bytes of data, the file has %zu",
+                              bytes, f->length - head);
     TAKT_TRY(takt_data_add(set, f, type.rank == 1 ? "labels" : "x", &type, &to));
     size_t size = 1;
     (void)takt_dtype_bytes(type.dtype, 1, &size);
@@ -68,6 +70,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
 const takt_data_reader takt_data_idx = {
     .name = "idx",
     .summary = "IDX files, as MNIST has them",
+    .advice = "copy or download the file again: it is cut off or damaged",
     .recognises = recognises,
     .read = read,
 };

@@ -231,5 +231,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
 
 const takt_data_reader takt_data_picture = {.name = "picture",
                                             .summary = "one picture: PNG, JPEG, PGM or PPM",
+                                            .advice = "convert or copy the picture again, or "
+                                                      "remove it from the data set",
                                             .recognises = recognises,
                                             .read = read};

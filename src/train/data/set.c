@@ -23,6 +23,75 @@ takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const
     return status;
 }
 
+/* ---- files of an unknown kind ---- */
+
+static const struct {
+    const char *ending, *kind;
+} binary[] = {{".npy", "a NumPy array"},
+              {".npz", "a NumPy archive"},
+              {"-ubyte", "an IDX file"},
+              {".png", "a PNG picture"},
+              {".jpg", "a JPEG picture"},
+              {".jpeg", "a JPEG picture"},
+              {".pgm", "a PGM picture"},
+              {".ppm", "a PPM picture"},
+              {".wav", "a WAV file"},
+              {".bin", "a CIFAR-10 file"},
+              {".gz", "a gzip file"},
+              {".zip", NULL},
+              {".onnx", NULL},
+              {".taktp", NULL},
+              {".tflite", NULL},
+              {".safetensors", NULL},
+              {".gguf", NULL}};
+
+static const char *ending_of(const char *path, const char **kind)
+{
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
+        const size_t end = strlen(binary[i].ending);
+        *kind = binary[i].kind;
+        if (length > end && strcmp(path + length - end, binary[i].ending) == 0)
+            return binary[i].ending;
+    }
+    return NULL;
+}
+
+bool takt_data_is_binary(const char *path)
+{
+    const char *kind;
+    return ending_of(path, &kind) != NULL;
+}
+
+takt_status takt_data_unknown(takt_data_set *set, const takt_data_file *file)
+{
+    const char *kind, *ending = ending_of(file->path, &kind);
+    if (file->length == 0)
+        takt_data_fail(set, file, "the file is empty");
+    else if (ending != NULL && kind != NULL)
+        takt_data_fail(set, file, "the contents are not those of %s", kind);
+    else
+        takt_data_fail(set, file, "this is not a data set that Takt knows");
+    if (file->length == 0 || (ending != NULL && kind != NULL))
+        return takt_fail_hint(set->ctx, "copy or download it again: it is cut off, or something "
+                                        "else under that name");
+    return takt_fail_hint(set->ctx,
+                          "it reads IDX, CIFAR, npy, npz, csv, text, pictures and WAV files");
+}
+
+takt_status takt_data_read(takt_data_set *set, const takt_data_file *file,
+                           const takt_data_reader *reader)
+{
+    const takt_status status = reader->read(set, file);
+    if (status == TAKT_OK || takt_last_error_info(set->ctx)->hint[0] != '\0')
+        return status;
+    return reader->advice != NULL && status == TAKT_ERR_FORMAT
+               ? takt_fail_hint(set->ctx, "%s", reader->advice)
+               : status;
+}
+
+/* ---- fields ---- */
+
 takt_status takt_data_add(takt_data_set *set, const takt_data_file *file, const char *name,
                           const takt_type *type, takt_tensor **out)
 {
@@ -35,6 +104,9 @@ takt_status takt_data_add(takt_data_set *set, const takt_data_file *file, const 
     if (type->rank == 0)
         return takt_data_fail(set, file, "%s is one number, not samples", name);
     takt_field *field = &set->field[set->count];
+    field->file = takt_arena_text(&set->arena, file->path, strlen(file->path));
+    if (field->file == NULL)
+        return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_tensor_create(set->ctx, type, &field->tensor));
     field->name = name;
     set->count++;

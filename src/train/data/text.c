@@ -8,6 +8,8 @@
 
 static bool recognises(const takt_data_file *f)
 {
+    if (takt_data_is_binary(f->path))
+        return false;
     const size_t probe = f->length < 4096 ? f->length : 4096;
     for (size_t i = 0; i < probe; i++)
         if (f->bytes[i] == 0 || (f->bytes[i] < 32 && memchr("\t\n\r\f\v", f->bytes[i], 5) == NULL))
@@ -41,6 +43,7 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
 const takt_data_reader takt_data_text = {
     .name = "text",
     .summary = "plain text: windows of characters, labels one character on",
+    .advice = "use a longer text, or a smaller --window",
     .recognises = recognises,
     .read = read,
 };

@@ -8,6 +8,8 @@
 #include "train/data/data.h"
 
 enum { WHOLE = 1, FLOAT = 3, EXTENSIBLE = 0xfffe };
+/* Programs that write to a pipe put this or more where the size of the sound would be. */
+static const uint32_t UNKNOWN = 0x7ffff000;
 
 typedef struct sound {
     unsigned format, channels, bits;
@@ -46,6 +48,9 @@ static takt_status read_chunks(takt_data_set *set, const takt_data_file *f, soun
         if (memcmp(name, "fmt ", 4) == 0)
             read_format(body, s);
         s->has_data = memcmp(name, "data", 4) == 0;
+        if (s->has_data && size > left && size < UNKNOWN)
+            return takt_data_fail(set, f, "the header promises %u bytes of sound, the file has %zu",
+                                  (unsigned)size, left);
         if (s->has_data)
             s->data = body;
         else if (size % 2 != 0)
@@ -97,4 +102,9 @@ static takt_status read(takt_data_set *set, const takt_data_file *f)
 }
 
 const takt_data_reader takt_data_wav = {
-    .name = "wav", .summary = "sound, channels averaged", .recognises = recognises, .read = read};
+    .name = "wav",
+    .summary = "sound, channels averaged",
+    .advice = "write it as WAV of 8, 16, 24 or 32 bits or floats, or remove it from the data set",
+    .recognises = recognises,
+    .read = read,
+};

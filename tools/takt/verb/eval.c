@@ -14,9 +14,10 @@ typedef struct evaluation {
     uint64_t fixed; /* fixed batch size of the model, or 0 */
     takt_evaluation *eval;
     takt_session *session;
-    char sizes[TOOL_SIZES]; /* of the session */
-    size_t output, labels;  /* which output is compared with which view */
-    tool_constraints rules; /* are evaluated instead, if there are any */
+    char sizes[TOOL_SIZES];  /* of the session */
+    size_t output, labels;   /* which output is compared with which view */
+    uint64_t bad, first_bad; /* samples with an output that is not finite */
+    tool_constraints rules;  /* are evaluated instead, if there are any */
 } evaluation;
 
 static size_t main_output(const takt_model *m)
@@ -34,7 +35,9 @@ static const char *metrics_of(const evaluation *e)
         return text;
     const takt_desc *out = takt_model_output(e->model, e->output);
     const takt_tensor_view *labels = &e->batch.view[e->labels].view;
-    return takt_data_classes(e->data) > 0 || labels->rank < out->rank ? "top1" : "mse";
+    const bool are_classes = tool_labels_are_whole(e->data) &&
+                             (takt_data_classes(e->data) > 0 || labels->rank < out->rank);
+    return are_classes ? "top1" : "mse";
 }
 
 static takt_status report(const evaluation *e, takt_status status)
@@ -91,6 +94,9 @@ static int run_batch(evaluation *e, uint64_t first, size_t count)
         return tool_report_error(e->t, takt_session_error(e->session));
     takt_tensor_view out = *all, labels = e->batch.view[e->labels].view;
     out.dims[0] = labels.dims[0] = (int64_t)count;
+    for (size_t row = 0, at = 0; tool_view_bad(&out, at, count, &row); at = row + 1)
+        if (e->bad++ == 0)
+            e->first_bad = first + row;
     return tool_finish(e->t, takt_evaluation_add(e->eval, &out, &labels));
 }
 
@@ -115,11 +121,34 @@ static int over_all(evaluation *e, uint64_t *rows)
     return code;
 }
 
+static void tell_bad(const evaluation *e)
+{
+    fprintf(
+        stderr,
+        "takt: outputs of %llu of %llu samples are not finite, that of sample %llu of %s first\n",
+        (unsigned long long)e->bad, (unsigned long long)takt_data_count(e->data),
+        (unsigned long long)e->first_bad, takt_data_source(e->data, "x", e->first_bad));
+}
+
+/* Labels below 0 do not count; without class numbers, any are distances. */
+static bool labels_fit(const evaluation *e)
+{
+    const tool_classes classes = {.is_scored = true};
+    bool are_distances = true;
+    for (const char *at = metrics_of(e); *at != '\0';
+         at += strcspn(at, ",") + (strchr(at, ',') != NULL))
+        are_distances = are_distances && (strncmp(at, "mse", 3) == 0 || strncmp(at, "mae", 3) == 0);
+    return are_distances ||
+           tool_labels_fit(e->t, e->data, takt_model_output(e->model, e->output), classes);
+}
+
 static int evaluate(evaluation *e)
 {
     int code = TAKT_EXIT_OK;
     if (e->rules.count == 0)
         code = tool_finish(e->t, takt_evaluation_create(e->t->ctx, metrics_of(e), &e->eval));
+    if (code == TAKT_EXIT_OK && e->rules.count == 0 && !labels_fit(e))
+        code = TAKT_EXIT_USAGE;
     uint64_t *rows = malloc(e->batch.room * sizeof *rows);
     if (rows == NULL && code == TAKT_EXIT_OK)
         code = tool_finish(e->t, TAKT_ERR_MEMORY);
@@ -130,6 +159,8 @@ static int evaluate(evaluation *e)
     else if (code == TAKT_EXIT_OK)
         code = tool_finish(
             e->t, takt_evaluation_write(e->eval, tool_format_of(e->t), tool_to_screen, e->t));
+    if (code == TAKT_EXIT_OK && e->bad > 0)
+        tell_bad(e);
     free(rows);
     takt_session_destroy(e->session);
     takt_evaluation_destroy(e->eval);

@@ -39,38 +39,6 @@ static bool count_samples(tool_training *g)
     return true;
 }
 
-/* Whether the loss is appended to the model: it has none, and does not take the labels itself. */
-static bool adds_loss(const tool_training *g)
-{
-    for (size_t i = 0; i < takt_model_output_count(g->model); i++)
-        if (strcmp(takt_model_output(g->model, i)->name, "loss") == 0)
-            return false;
-    for (size_t i = takt_model_input_count(g->model); i < g->batch.count; i++)
-        if (strcmp(g->batch.view[i].name, "labels") == 0)
-            return true;
-    return false;
-}
-
-/* Class numbers that the model has no output for would end the first step that meets one. */
-static bool has_outputs(const tool_training *g)
-{
-    const char *loss = tool_text_of(g->t, TAKT_F_LOSS);
-    const int64_t classes = takt_data_classes(g->data);
-    const takt_desc *out =
-        takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
-    if (out == NULL || out->rank != 2 || out->dims[1] <= 0 || classes <= out->dims[1] ||
-        !adds_loss(g) || (loss != NULL && strcmp(loss, "cross_entropy") != 0))
-        return true;
-    const bool is_single = out->dims[1] == 1;
-    tool_usage_error(g->t, 7005,
-                     is_single ? "--loss mse takes the labels as numbers"
-                               : "labels are class numbers from 0; --label names their column",
-                     "labels go up to %lld, the model has %s%lld class%s", (long long)classes - 1,
-                     is_single ? "an output for " : "outputs for ", (long long)out->dims[1],
-                     is_single ? "" : "es");
-    return false;
-}
-
 /* Estimated time of the steps, by the machine model. */
 static const char *expected(const tool_training *g, char *to, size_t size)
 {
@@ -130,6 +98,8 @@ static int introduce(tool_training *g)
             is_small ? "kB" : "MB", info.steps, expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
+    if (g->fits_numbers)
+        fprintf(to, "labels are not whole numbers: the loss is mse; --loss sets another\n");
     fflush(to);
     return TAKT_EXIT_OK;
 }
@@ -209,6 +179,8 @@ static int with_trainer(tool_training *g)
     if (tool_train_flags_init(g->t, &f) && tool_mixup_loss(g, &f)) {
         const uint64_t fixed = tool_fixed_batch(g->model);
         f.options.plan = &request.options;
+        if (g->fits_numbers && f.options.loss == NULL)
+            f.options.loss = "mse";
         if (fixed > 0) /* every part that the model takes is a shard */
             f.options.shards = (int64_t)(g->batch_size / fixed);
         f.options.steps = g->steps;
@@ -230,7 +202,7 @@ static int with_data(tool_training *g)
     if (!count_samples(g) || !tool_checkpoint_init(g) ||
         !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
         return code;
-    if (!has_outputs(g))
+    if (!tool_training_has_labels(g) || !tool_training_labels_fit(g))
         return TAKT_EXIT_USAGE;
     if (!tool_mixup_begin(g, &code))
         return code;

@@ -1,9 +1,10 @@
-/* gzip.c - decompression by zlib, which is loaded on demand. */
+/* inflate.c - decompression by zlib, which is loaded on demand. */
+#include "io/inflate.h"
+
 #include <string.h>
 
 #include "base/mem.h"
 #include "os/library.h"
-#include "train/data/data.h"
 
 /* zlib's z_stream, as its manual describes it. */
 typedef struct stream {
@@ -22,7 +23,7 @@ typedef struct stream {
     unsigned long adler, reserved;
 } stream;
 
-enum { GZIP_WINDOW = 15 + 16, END = 1, STEP = 1 << 20 };
+enum { WINDOW = 15, GZIP = 16, END = 1, STEP = 1 << 20 };
 
 typedef struct zlib {
     takt_library *library;
@@ -56,13 +57,13 @@ typedef struct output {
     size_t length, room;
 } output;
 
-static takt_status grow(output *o, const char *path)
+static takt_status grow(output *o, const takt_packed *from)
 {
     void *block;
     const size_t room = o->room == 0 ? STEP : 2 * o->room;
     if (room > o->ctx->limits.file_bytes)
-        return takt_fail(o->ctx, TAKT_E_TRAIN_DATA, "%s holds more than the limit of %llu bytes",
-                         path, (unsigned long long)o->ctx->limits.file_bytes);
+        return takt_fail(o->ctx, from->error, "%s holds more than the limit of %llu bytes",
+                         from->name, (unsigned long long)o->ctx->limits.file_bytes);
     TAKT_TRY(takt_mem_get(o->ctx, room, "decompressed data", &block));
     if (o->length > 0)
         memcpy(block, o->at, o->length);
@@ -72,16 +73,15 @@ static takt_status grow(output *o, const char *path)
     return TAKT_OK;
 }
 
-static takt_status inflate_all(const zlib *z, stream *s, const char *path, const uint8_t *bytes,
-                               size_t length, output *o)
+static takt_status inflate_all(const zlib *z, stream *s, const takt_packed *from, output *o)
 {
     size_t used = 0;
     int code = 0;
     while (code != END) {
         if (o->length == o->room)
-            TAKT_TRY(grow(o, path));
-        const size_t room = o->room - o->length, left = length - used;
-        s->next_in = bytes + used;
+            TAKT_TRY(grow(o, from));
+        const size_t room = o->room - o->length, left = from->length - used;
+        s->next_in = from->bytes + used;
         s->avail_in = (unsigned)(left < STEP ? left : STEP);
         s->next_out = o->at + o->length;
         s->avail_out = (unsigned)(room < STEP ? room : STEP);
@@ -89,27 +89,28 @@ static takt_status inflate_all(const zlib *z, stream *s, const char *path, const
         code = z->inflate(s, 0);
         used += in - s->avail_in;
         o->length += out - s->avail_out;
-        if ((code != 0 && code != END) || (code == 0 && in == s->avail_in && out == s->avail_out))
-            return takt_fail(o->ctx, TAKT_E_TRAIN_DATA, "%s is damaged: %s at byte %zu", path,
-                             s->message != NULL ? s->message : "it ends too early", used);
+        if ((code != 0 && code != END) || (code == 0 && in == s->avail_in && out == s->avail_out)) {
+            takt_fail(o->ctx, from->error, "%s is damaged: %s at byte %zu", from->name,
+                      s->message != NULL ? s->message : "it ends too early", used);
+            return takt_fail_hint(o->ctx, "copy or download it again");
+        }
     }
     return TAKT_OK;
 }
 
-takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes, size_t length,
-                        void **out, size_t *out_length)
+takt_status takt_inflate(takt_ctx *ctx, const takt_packed *from, void **out, size_t *out_length)
 {
     zlib z = {0};
     stream s = {0};
     output o = {.ctx = ctx};
     takt_status status = TAKT_OK;
-    if (!open_zlib(&z) ||
-        z.begin(&s, GZIP_WINDOW, z.version != NULL ? z.version() : "", (int)sizeof s) != 0) {
+    if (!open_zlib(&z) || z.begin(&s, from->is_raw ? -WINDOW : WINDOW + GZIP,
+                                  z.version != NULL ? z.version() : "", (int)sizeof s) != 0) {
         takt_library_close(z.library);
-        takt_fail(ctx, TAKT_E_TRAIN_DATA, "%s is compressed, and libz.so.1 cannot be loaded", path);
+        takt_fail(ctx, from->error, "%s is compressed, and libz.so.1 cannot be loaded", from->name);
         return takt_fail_hint(ctx, "decompress it, or install zlib1g");
     }
-    status = inflate_all(&z, &s, path, bytes, length, &o);
+    status = inflate_all(&z, &s, from, &o);
     z.end(&s);
     takt_library_close(z.library);
     void *block = NULL;
@@ -123,4 +124,12 @@ takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes, s
     }
     takt_mem_put(ctx, o.at, o.room);
     return status;
+}
+
+takt_status takt_gunzip(takt_ctx *ctx, const char *path, const uint8_t *bytes, size_t length,
+                        void **out, size_t *out_length)
+{
+    const takt_packed from = {
+        .name = path, .bytes = bytes, .length = length, .error = TAKT_E_TRAIN_DATA};
+    return takt_inflate(ctx, &from, out, out_length);
 }

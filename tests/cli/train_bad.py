@@ -1,0 +1,217 @@
+"""train_bad.py - data that is cut off, foreign or does not fit: messages name file and sample."""
+import gzip
+import io
+import os
+import shutil
+import struct
+import wave
+import zipfile
+
+from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
+
+NET = write("bad_net.takt", """model net(x: f32[batch, 6]) seed=2 {
+  return dense(dense(x, 8, act=relu), 3, act=softmax)
+}
+""")
+ONE = write("bad_one.takt", "model one(x: f32[batch, 6]) seed=1 { return dense(x, 1) }\n")
+ROWS, WIDTH = 20, 6
+
+
+def store(name, data):
+    file = path("bad/" + name)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "wb") as out:
+        out.write(data)
+    return file
+
+
+def refused(file, *says):
+    """One sentence that names the file, and a hint."""
+    told = fails(1, "data", file, says=says)
+    expect(told.startswith("error[TAKT") and "\nhint: " in told, f"{file}: {told}")
+    return told
+
+
+def npy(values, shape, kind="<f4"):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head.encode()
+            + struct.pack(f"<{len(values)}{ {'<f4': 'f', '<i8': 'q', '<f8': 'd'}[kind]}", *values))
+
+
+X = npy([i % 7 / 7 for i in range(ROWS * WIDTH)], f"({ROWS}, {WIDTH})")
+
+
+def archive(name, labels, kind="<i8", x=X, method=zipfile.ZIP_STORED):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as to:
+        to.writestr("x.npy", x)
+        to.writestr("y.npy", npy(labels, f"({len(labels)},)", kind))
+    return store(name, buffer.getvalue())
+
+
+def classes():
+    return [i % 3 for i in range(ROWS)]
+
+
+def compressed():
+    """Archives of numpy.savez_compressed; damaged ones are refused with a place."""
+    plain = parsed("data", archive("plain.npz", classes()), "--json")
+    packed = archive("packed.npz", classes(), method=zipfile.ZIP_DEFLATED)
+    expect(os.path.getsize(packed) < os.path.getsize(path("bad/plain.npz")), "not compressed")
+    expect(parsed("data", packed, "--json") == plain, plain)
+    with open(packed, "rb") as file:
+        whole = file.read()
+    for at in range(40, 140, 7):
+        broken = bytearray(whole)
+        broken[at] ^= 4
+        told = takt("data", store("flipped.npz", bytes(broken)))
+        expect(told.returncode == 1 and "flipped.npz" in told.stderr, (at, told))
+    size = struct.unpack_from("<I", whole, 22)[0]
+    end = whole.rindex(b"PK\x01\x02", 0, whole.rindex(b"PK\x01\x02"))
+    lies = whole[:end + 24] + struct.pack("<I", size + 1) + whole[end + 28:]
+    refused(store("lies.npz", lies), "lies.npz", "checksum is wrong")
+    bzip = archive("bzip.npz", classes(), method=zipfile.ZIP_BZIP2)
+    refused(bzip, "bzip.npz", "other than by deflate")
+
+
+def foreign():
+    """Endings are believed: what is not in a format is not taken for text."""
+    for name, kind in (("a.npy", "a NumPy array"), ("a.npz", "a NumPy archive"),
+                       ("a.png", "a PNG picture"), ("a.jpg", "a JPEG picture"),
+                       ("a.wav", "a WAV file"), ("train-images-idx3-ubyte", "an IDX file")):
+        refused(store(name, b"<html>404: this page was not found</html>" * 9), name,
+                f"the contents are not those of {kind}")
+    for name in ("e.npy", "e.npz", "e.txt", "e.wav", "e.png", "e.bin"):
+        refused(store(name, b""), name, "the file is empty")
+    refused(store("model.onnx", b"x" * 100), "model.onnx", "not a data set")
+    os.makedirs(path("bad/nothing"), exist_ok=True)
+    refused(path("bad/nothing"), "nothing: the folder has no training data")
+    fails(1, "data", path("bad/nothing"), "--split", "test", says=["has no test data"])
+
+
+def cut():
+    """Truncated files of every format."""
+    image = struct.pack(">4i", 0x803, 4, 2, 2) + bytes(16)
+    refused(store("images-idx3-ubyte", image[:-3]), "promises 16 bytes of data, the file has 13")
+    packed = gzip.compress(image, mtime=0)
+    refused(store("images-idx3-ubyte.gz", packed[:-9]), "images-idx3-ubyte.gz is damaged")
+    refused(store("cut.npy", X[:-5]), "cut.npy", "promises 480 bytes of data, the file has 475")
+    with open(archive("whole.npz", classes()), "rb") as file:
+        refused(store("cut.npz", file.read()[:-30]), "cut.npz")
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as to:
+        to.setparams((1, 2, 8000, 0, "NONE", ""))
+        to.writeframes(bytes(200))
+    sound = sound.getvalue()
+    refused(store("cut.wav", sound[:-60]), "promises 200 bytes of sound, the file has 140")
+    piped = sound[:40] + struct.pack("<I", 0xffffffff) + sound[44:]
+    expect(parsed("data", store("piped.wav", piped), "--json")["samples"] == 1, "piped.wav")
+    refused(store("short.txt", b"to be"), "5 characters", "--window")
+    for rows, says in (("", "the table is empty"), ("1,2,0\n1,2\n", "line 2 has 2 columns"),
+                       ("1,2,0\n1,,1\n", 'line 2, column 2: "" is not a number'),
+                       ("a.pgm 0\n", "names of columns and no rows")):
+        refused(store("bad.tsv", rows.encode()), "bad.tsv", says)
+    refused(store("none.tsv", b"a.pgm\t\nb.pgm\t1\n"), "line 1 has no label")
+
+
+def pieces():
+    """CIFAR-10's five files: the one with the fault is named, with its own sample."""
+    folder = path("bad/cifar")
+    shutil.rmtree(folder, ignore_errors=True)
+    rows = [bytes([k]) + bytes(3072) for k in range(4)]
+    for k in range(1, 6):
+        store(f"cifar/data_batch_{k}.bin", b"".join(rows))
+    expect(parsed("data", folder, "--json")["samples"] == 20, folder)
+    store("cifar/data_batch_2.bin", b"".join(rows) + b"\x63" + bytes(3072))
+    refused(folder, "data_batch_2.bin", "sample 4 has the label 99")
+    store("cifar/data_batch_2.bin", b"".join(rows)[:-1])
+    refused(folder, "data_batch_2.bin", "not whole pictures")
+    store("cifar/data_batch_2.bin", b"")
+    refused(folder, "data_batch_2.bin", "the file is empty")
+
+
+def folders():
+    """A class without samples would shift the numbers of others; rates are named with files."""
+    shutil.rmtree(path("bad/kinds"), ignore_errors=True)
+    for k, kind in enumerate(("ape", "cat")):
+        store(f"kinds/{kind}/0.pgm", b"P5\n2 1\n255\n" + bytes([k, k]))
+    expect(parsed("data", path("bad/kinds"), "--json")["classes"] == 2, "two classes")
+    os.makedirs(path("bad/kinds/bee"), exist_ok=True)
+    refused(path("bad/kinds"), "kinds/bee is empty")
+    os.rmdir(path("bad/kinds/bee"))
+    store("kinds/cat/1.pgm", b"P5\n2 1\n255\n" + bytes([0]))
+    refused(path("bad/kinds"), "bad: ", "cat/1.pgm", "1 of 3 files are bad")
+    shutil.rmtree(path("bad/rates"), ignore_errors=True)
+    for k, rate in enumerate((8000, 8000, 16000)):
+        sound = io.BytesIO()
+        with wave.open(sound, "wb") as to:
+            to.setparams((1, 2, rate, 0, "NONE", ""))
+            to.writeframes(bytes(20))
+        store(f"rates/{'aab'[k]}/{k}.wav", sound.getvalue())
+    refused(path("bad/rates"), "b/2.wav has 16000 samples a second", "a/0.wav has 8000",
+            "bad: ", "1 of 3 files are bad")
+
+
+def labels():
+    """Labels that the model has no outputs for: sample and file, before the first step."""
+    far, negative = classes(), classes()
+    far[13], negative[4] = 9, -5
+    for verb in ("train", "eval"):
+        told = fails(2, verb, NET, "--data", archive("far.npz", far),
+                     says=["7005", "far.npz: sample 13 has the label 9", "for 3 classes"])
+        expect("peak" not in told, told)
+    fails(2, "train", NET, "--data", archive("negative.npz", negative),
+          says=["negative.npz: sample 4 has the label -5", "cross_entropy:ignore=-5"])
+    succeeds("train", NET, "--data", archive("negative.npz", negative), "--loss",
+             "cross_entropy:ignore=-5", "-q")
+    out = succeeds("eval", NET, "--data", archive("negative.npz", negative))
+    expect("top1" in out, out)
+    fails(2, "train", NET, "--data", archive("far.npz", far), "--loss", "focal",
+          says=["sample 13 has the label 9"])
+    succeeds("train", NET, "--data", archive("floats.npz", classes(), "<f8"), "-q")
+    halves = archive("halves.npz", [i + 0.5 for i in range(ROWS)], "<f8")
+    fails(2, "train", NET, "--data", halves, says=["halves.npz", "not whole numbers", "returns 3"])
+    out = succeeds("train", ONE, "--data", halves)
+    expect("labels are not whole numbers: the loss is mse" in out, out)
+    expect("mse" in succeeds("eval", ONE, "--data", halves), "the metric of such labels")
+    succeeds("eval", ONE, "--data", archive("two.npz", [i % 2 for i in range(ROWS)]))
+    shutil.rmtree(path("bad/mnist"), ignore_errors=True)
+    image = struct.pack(">4i", 0x803, 4, 1, 6) + bytes(24)
+    store("mnist/train-images-idx3-ubyte", image)
+    model = write("bad_idx.takt", "model idx(x: f32[batch, 1, 6]) seed=1 "
+                  "{ return dense(flatten(x), 3) }\n")
+    fails(2, "train", model, "--data", path("bad/mnist"), says=["has no labels", "hint: IDX"])
+    label = gzip.compress(struct.pack(">2i", 0x801, 4) + bytes([0, 1, 3, 2]), mtime=0)
+    store("mnist/train-labels-idx1-ubyte.gz", label)
+    fails(2, "train", model, "--data", path("bad/mnist"),
+          says=["train-labels-idx1-ubyte.gz: sample 2 has the label 3"])
+    store("list/0.pgm", b"P5\n6 1\n255\n" + bytes(6))
+    store("list/1.pgm", b"P5\n6 1\n255\n" + bytes(6))
+    store("list/all.tsv", b"0.pgm\t0\n1.pgm\t7\n")
+    picture = write("bad_pgm.takt", "model pgm(x: f32[batch, 1, 1, 6]) seed=1 "
+                    "{ return dense(flatten(x), 3) }\n")
+    fails(2, "train", picture, "--data", path("bad/list/all.tsv"),
+          says=["1.pgm: sample 1 has the label 7"])
+
+
+def not_finite():
+    """The sample that a NaN comes from is named by its number in the data, not in the batch."""
+    values = [float("nan") if i == 17 * WIDTH + 2 else i % 7 / 7 for i in range(ROWS * WIDTH)]
+    bad = archive("nan.npz", classes(), x=npy(values, f"({ROWS}, {WIDTH})"))
+    for flags in (["--no-shuffle", "--batch-size", "4"], ["--batch-size", "7", "--workers", "0"]):
+        fails(1, "train", NET, "--data", bad, *flags,
+              says=["7003", "of the batch is not finite", "sample 17 of ", "nan.npz",
+                    "--on-nan skip"])
+    run = takt("eval", NET, "--data", bad)
+    expect(run.returncode == 0 and "outputs of 1 of 20 samples are not finite" in run.stderr
+           and "sample 17 of " in run.stderr, run)
+
+
+compressed()
+foreign()
+cut()
+pieces()
+folders()
+labels()
+not_finite()
+finish()

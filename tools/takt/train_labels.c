@@ -1,0 +1,230 @@
+/* train_labels.c - whether the labels of a data set are class numbers that a model has outputs for.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train.h"
+
+enum { BLOCK = 256 };
+
+/* Labels of BLOCK samples at a time: whole numbers as i64, others as f64. */
+typedef struct scan {
+    const takt_data *data;
+    const takt_desc *field;
+    size_t each; /* labels of a sample */
+    uint64_t rows[BLOCK];
+    union {
+        int64_t *whole;
+        double *real;
+        void *any;
+    } at;
+} scan;
+
+static bool begin(scan *s, const takt_data *d)
+{
+    *s = (scan){.data = d, .each = 1};
+    for (size_t i = 0; i < takt_data_field_count(d); i++)
+        if (strcmp(takt_data_field(d, i)->name, "labels") == 0)
+            s->field = takt_data_field(d, i);
+    for (int i = 1; s->field != NULL && i < s->field->rank; i++)
+        s->each *= (size_t)s->field->dims[i];
+    s->at.any = s->field != NULL ? malloc((s->each + 1) * BLOCK * sizeof(double)) : NULL;
+    return s->at.any != NULL;
+}
+
+static bool is_float(takt_dtype dtype)
+{
+    return takt_dtype_name(dtype)[0] == 'f' || dtype == TAKT_BF16;
+}
+
+/* The labels of samples from `first` on; their number, 0 at the end. */
+static size_t next(scan *s, uint64_t first, takt_dtype dtype)
+{
+    const uint64_t left = takt_data_count(s->data) - first;
+    const size_t count = left < BLOCK ? (size_t)left : BLOCK;
+    takt_tensor_view to = {
+        .dtype = dtype, .rank = 2, .dims = {(int64_t)count, (int64_t)s->each}, .data = s->at.any};
+    for (size_t i = 0; i < count; i++)
+        s->rows[i] = first + i;
+    if (count == 0 || takt_data_take(s->data, "labels", s->rows, count, &to) != TAKT_OK)
+        return 0;
+    return count * s->each;
+}
+
+bool tool_labels_are_whole(const takt_data *d)
+{
+    const double most = 9007199254740992.0; /* 2^53 */
+    bool are_whole = true;
+    size_t count;
+    scan s;
+    if (!begin(&s, d))
+        return true;
+    if (is_float(s.field->dtype))
+        for (uint64_t at = 0; are_whole && (count = next(&s, at, TAKT_F64)) > 0; at += BLOCK)
+            for (size_t i = 0; are_whole && i < count; i++)
+                are_whole = s.at.real[i] == floor(s.at.real[i]) && fabs(s.at.real[i]) <= most;
+    free(s.at.any);
+    return are_whole;
+}
+
+/* The first label that is not a class, and its sample. */
+static bool find_outside(scan *s, const tool_classes *classes, int64_t *label, uint64_t *sample)
+{
+    size_t count;
+    for (uint64_t at = 0; (count = next(s, at, TAKT_I64)) > 0; at += BLOCK)
+        for (size_t i = 0; i < count; i++) {
+            *label = s->at.whole[i];
+            *sample = at + i / s->each;
+            const bool is_left_out = (classes->ignores && *label == classes->ignored) ||
+                                     (classes->is_scored && *label < 0);
+            if (!is_left_out && (*label < 0 || *label >= classes->count))
+                return true;
+        }
+    return false;
+}
+
+static void report(const takt_tool *t, const scan *s, const tool_classes *classes, int64_t label,
+                   uint64_t sample)
+{
+    const bool is_single = classes->count == 1;
+    char hint[160];
+    if (label < 0)
+        snprintf(hint, sizeof hint, "--loss cross_entropy:ignore=%lld leaves out such samples",
+                 (long long)label);
+    else
+        snprintf(hint, sizeof hint, "%s",
+                 is_single ? "--loss mse takes the labels as numbers"
+                           : "labels are class numbers from 0; --label names their column");
+    tool_usage_error(t, 7005, hint,
+                     "%s: sample %llu has the label %lld, the model has %s%lld class%s",
+                     takt_data_source(s->data, "labels", sample), (unsigned long long)sample,
+                     (long long)label, is_single ? "an output for " : "outputs for ",
+                     (long long)classes->count, is_single ? "" : "es");
+}
+
+bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *out,
+                     tool_classes classes)
+{
+    scan s;
+    int64_t label;
+    uint64_t sample;
+    bool fit = true;
+    if (out == NULL || out->rank < 2 || out->dims[out->rank - 1] <= 0 || !begin(&s, d))
+        return true;
+    classes.count = out->dims[out->rank - 1];
+    if (classes.is_scored && classes.count == 1)
+        classes.count = 2; /* one score tells two classes apart */
+    if (s.field->rank == out->rank - 1 && find_outside(&s, &classes, &label, &sample)) {
+        report(t, &s, &classes, label, sample);
+        fit = false;
+    }
+    free(s.at.any);
+    return fit;
+}
+
+/* ---- labels of a training ---- */
+
+bool tool_adds_loss(const tool_training *g)
+{
+    for (size_t i = 0; i < takt_model_output_count(g->model); i++)
+        if (strcmp(takt_model_output(g->model, i)->name, "loss") == 0)
+            return false;
+    for (size_t i = takt_model_input_count(g->model); i < g->batch.count; i++)
+        if (strcmp(g->batch.view[i].name, "labels") == 0)
+            return true;
+    return false;
+}
+
+/* Whether labels are class numbers for this loss. */
+static bool takes_classes(const char *loss)
+{
+    static const char *const names[] = {"cross_entropy", "focal", "hinge", "distillation"};
+    const size_t length = loss != NULL ? strcspn(loss, ":") : 0;
+    for (size_t i = 0; loss != NULL && i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && memcmp(names[i], loss, length) == 0)
+            return strstr(loss, "soft=1") == NULL;
+    return loss == NULL;
+}
+
+/* Whether a sample has as many labels as the model returns numbers. */
+static bool fits_numbers(const tool_training *g, const takt_desc *out)
+{
+    long long returned = 1, given = 1;
+    scan s;
+    if (out == NULL || !begin(&s, g->data))
+        return true;
+    given = (long long)s.each;
+    free(s.at.any);
+    for (int i = 1; i < out->rank; i++)
+        returned *= out->dims[i] > 0 ? out->dims[i] : 0; /* 0: not known yet */
+    if (returned == 0 || returned == given)
+        return true;
+    tool_usage_error(g->t, 7005,
+                     "class numbers are whole; other labels are compared with one number each",
+                     "%s: labels are not whole numbers, %lld a sample, and the model returns %lld",
+                     takt_data_source(g->data, "labels", 0), given, returned);
+    return false;
+}
+
+bool tool_training_labels_fit(tool_training *g)
+{
+    const char *loss = tool_text_of(g->t, TAKT_F_LOSS);
+    const char *ignore = loss != NULL ? strstr(loss, "ignore=") : NULL;
+    const takt_desc *out =
+        takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
+    if (!tool_adds_loss(g))
+        return true;
+    g->fits_numbers = loss == NULL && !tool_labels_are_whole(g->data);
+    if (g->fits_numbers)
+        return fits_numbers(g, out);
+    if (!takes_classes(loss))
+        return true;
+    const tool_classes classes = {
+        .ignores = ignore != NULL,
+        .ignored = ignore != NULL ? strtoll(ignore + strlen("ignore="), NULL, 10) : 0};
+    return tool_labels_fit(g->t, g->data, out, classes);
+}
+
+/* A model without a loss of its own, and data without labels. */
+bool tool_training_has_labels(const tool_training *g)
+{
+    for (size_t i = 0; i < takt_model_output_count(g->model); i++)
+        if (strcmp(takt_model_output(g->model, i)->name, "loss") == 0)
+            return true;
+    if (g->batch.count > takt_model_input_count(g->model))
+        return true;
+    tool_usage_error(g->t, 7005,
+                     "IDX files come in pairs, arrays have a field y, folders one folder for each "
+                     "class; or the model returns an output called loss",
+                     "%s has no labels, and the model no loss of its own",
+                     takt_data_source(g->data, "labels", 0));
+    return false;
+}
+
+/* ---- samples that are not finite ---- */
+
+bool tool_view_bad(const takt_tensor_view *v, size_t from, size_t count, size_t *row)
+{
+    size_t each = 1;
+    for (int k = 1; k < v->rank; k++)
+        each *= (size_t)v->dims[k];
+    if (v->dtype != TAKT_F32 || v->rank == 0 || v->data == NULL)
+        return false;
+    for (size_t k = from * each; k < count * each; k++)
+        if (!isfinite(((const float *)v->data)[k])) {
+            *row = k / each;
+            return true;
+        }
+    return false;
+}
+
+bool tool_batch_bad(const tool_batch *b, size_t count, size_t *row, const char **field)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (tool_view_bad(&b->view[i].view, 0, count, row)) {
+            *field = b->field[i];
+            return true;
+        }
+    return false;
+}
