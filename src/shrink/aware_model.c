@@ -1,5 +1,4 @@
 /* aware_model.c - from a model to one that is trained as integers, and on to the integers. */
-#include <math.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -43,12 +42,7 @@ static takt_status find_layers(work *w)
         w->taken[i] = w->o.keeps == NULL || !w->o.keeps(w->o.keeps_user, w->layers.at[i].name);
         taken += w->taken[i];
     }
-    if (taken > 0)
-        return TAKT_OK;
-    return takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING, "%s",
-                     w->layers.count == 0
-                         ? "the model has no convolution or product with f32 weights"
-                         : "every layer of the model is to be kept");
+    return taken > 0 ? TAKT_OK : takt_shrink_no_layer(&w->layers);
 }
 
 static takt_status find_scales(work *w)
@@ -63,10 +57,8 @@ static takt_status find_scales(work *w)
         takt_status status = values != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
         if (status == TAKT_OK)
             takt_shrink_weights(w->base, l, values);
-        for (int64_t k = 0; status == TAKT_OK && k < l->rows * l->inner; k++)
-            if (!isfinite(values[k]))
-                status = takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING,
-                                   "%s has weights that are NaN or infinite", l->name);
+        if (status == TAKT_OK)
+            status = takt_shrink_check(&w->layers, l, values);
         if (status == TAKT_OK)
             status =
                 takt_quant_weights_make(&w->arena, w->base, l, w->kind, values, &w->weights[i]);

@@ -43,6 +43,16 @@ static takt_status find_fields(takt_feed *f)
     return TAKT_OK;
 }
 
+static takt_status wrong_size(takt_feed *f, size_t index, uint64_t has, uint64_t wanted)
+{
+    takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
+              "a sample of %s has %llu elements, the input %s takes %llu", f->fields[index],
+              (unsigned long long)has, takt_model_input(f->model, index)->name,
+              (unsigned long long)wanted);
+    return takt_fail_hint(f->ctx, "give samples of what the model will see: one line of a table, "
+                                  "or the first axis of an array, is one sample");
+}
+
 /* How many samples an input of fixed size holds: its elements divided by those of a sample. */
 static takt_status count_fixed(takt_feed *f, uint64_t *count)
 {
@@ -52,9 +62,7 @@ static takt_status count_fixed(takt_feed *f, uint64_t *count)
     for (int i = 0; i < input->rank; i++)
         all *= input->dims[i] > 0 ? (uint64_t)input->dims[i] : 1;
     if (size == 0 || all % size != 0)
-        return takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
-                         "a sample of %s has %llu elements, the input %s takes %llu", f->fields[0],
-                         (unsigned long long)size, input->name, (unsigned long long)all);
+        return wrong_size(f, 0, size, all);
     *count = all / size;
     return TAKT_OK;
 }
@@ -84,9 +92,11 @@ static takt_status choose_batch(takt_feed *f, const char *sizes, uint64_t batch,
     f->samples = limit > 0 && limit < all ? limit : all;
     f->sizes = sizes;
     if (name == NULL || says(sizes, name)) {
-        if (name != NULL)
-            return takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
-                             "%s counts the samples of the data: it has no size of its own", name);
+        if (name != NULL) {
+            takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
+                      "%s counts the samples of the data: it has no size of its own", name);
+            return takt_fail_hint(f->ctx, "leave -D %s=N out", name);
+        }
         TAKT_TRY(count_fixed(f, &f->per_run));
         f->runs = f->per_run > 0 ? f->samples / f->per_run : 0;
         f->samples = f->runs * f->per_run;
@@ -99,9 +109,12 @@ static takt_status choose_batch(takt_feed *f, const char *sizes, uint64_t batch,
         if (f->sizes == NULL || (f->rest_count > 0 && f->rest == NULL))
             return TAKT_ERR_MEMORY;
     }
-    if (f->runs == 0)
-        return takt_fail(f->ctx, TAKT_E_SHRINK_DATA, "%llu samples are too few for one run",
-                         (unsigned long long)all);
+    if (f->runs == 0) {
+        takt_fail(f->ctx, TAKT_E_SHRINK_DATA, "%llu samples are too few for one run",
+                  (unsigned long long)all);
+        return takt_fail_hint(f->ctx, "a run of the model takes %llu",
+                              (unsigned long long)f->per_run);
+    }
     f->rows = takt_arena_array(&f->arena, f->per_run, sizeof *f->rows);
     return f->rows != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
@@ -152,10 +165,7 @@ static takt_status put_input(takt_feed *f, takt_shrink_run *r, size_t index, uin
         all *= (uint64_t)to->dims[i];
     const uint64_t size = sample_size(field_called(f->data, f->fields[index]));
     if (all != size * count)
-        return takt_fail(
-            f->ctx, TAKT_E_SHRINK_DATA, "a sample of %s has %llu elements, the input %s takes %llu",
-            f->fields[index], (unsigned long long)size, takt_model_input(f->model, index)->name,
-            (unsigned long long)(count > 0 ? all / count : all));
+        return wrong_size(f, index, size, count > 0 ? all / count : all);
     flat.dims[1] = (int64_t)size;
     return takt_data_take(f->data, f->fields[index], f->rows, count, &flat);
 }
@@ -177,8 +187,12 @@ takt_status takt_feed_labels(takt_feed *f, uint64_t run, int64_t *labels, uint64
 {
     *count = rows_of(f, run);
     const takt_desc *field = field_called(f->data, "labels");
-    if (field == NULL || sample_size(field) != 1)
-        return takt_fail(f->ctx, TAKT_E_SHRINK_DATA, "the data has no labels to score with");
+    if (field == NULL || sample_size(field) != 1) {
+        takt_fail(f->ctx, TAKT_E_SHRINK_DATA, "the data has no labels to score with");
+        return takt_fail_hint(f->ctx,
+                              "one class number a sample: a column of a table (--label), or "
+                              "an array called labels");
+    }
     const takt_tensor_view to = {
         .dtype = TAKT_I64, .rank = 1, .dims = {(int64_t)*count}, .data = labels};
     return takt_data_take(f->data, "labels", f->rows, *count, &to);

@@ -140,6 +140,13 @@ static takt_status read_piece(work *w, takt_shrink_run *r, const int32_t *ids)
     return TAKT_OK;
 }
 
+static takt_status no_token(const work *w, int32_t id, int64_t vocabulary)
+{
+    takt_fail(w->ctx, TAKT_E_SHRINK_DATA, "there is no token %d: there are %lld", (int)id,
+              (long long)vocabulary);
+    return takt_fail_hint(w->ctx, "tokenise the text with the vocabulary of the model");
+}
+
 static takt_status read_all(work *w, const int32_t *ids, size_t count)
 {
     takt_graph *g;
@@ -149,8 +156,7 @@ static takt_status read_all(work *w, const int32_t *ids, size_t count)
     const int64_t vocabulary = out->dims[1];
     for (size_t i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= vocabulary)
-            return takt_fail(w->ctx, TAKT_E_SHRINK_DATA, "there is no token %d: there are %lld",
-                             (int)ids[i], (long long)vocabulary);
+            return no_token(w, ids[i], vocabulary);
     w->length = count < (size_t)w->o.context ? count : (size_t)w->o.context;
     TAKT_TRY(build(w, &g));
     snprintf(sizes, sizeof sizes, "seq=%zu,count=1", w->length);
@@ -219,15 +225,21 @@ static takt_status add_matrix(sheet *s, size_t index)
     return TAKT_OK;
 }
 
+static takt_status no_sum(const work *w, size_t index, size_t column)
+{
+    takt_fail(w->ctx, TAKT_E_SHRINK_DATA,
+              "what comes to column %zu of %s has no finite sum of squares", column,
+              w->at[index].name);
+    return takt_fail_hint(w->ctx, "`takt generate` shows whether the model still makes sense");
+}
+
 /* Models whose numbers grow without bound give no importances. */
 static takt_status check_sums(const work *w)
 {
     for (size_t i = 0; i < w->count; i++)
         for (size_t k = 0; k < w->at[i].columns; k++)
             if (!isfinite((float)w->at[i].sum[k]))
-                return takt_fail(w->ctx, TAKT_E_SHRINK_DATA,
-                                 "what comes to column %zu of %s has no finite sum of squares", k,
-                                 w->at[i].name);
+                return no_sum(w, i, k);
     return TAKT_OK;
 }
 
@@ -263,8 +275,11 @@ takt_status takt_imatrix_write(takt_ctx *ctx, const char *model, const int32_t *
     work w = {.ctx = ctx};
     TAKT_TRY(takt_options_read(ctx, "takt_imatrix_options", options, &w.o, sizeof w.o));
     w.o.context = w.o.context > 0 ? w.o.context : CONTEXT;
-    if (ids == NULL || count < 2)
-        return takt_fail(ctx, TAKT_E_SHRINK_DATA, "the text is too short: two tokens at least");
+    if (ids == NULL || count < 2) {
+        takt_fail(ctx, TAKT_E_SHRINK_DATA, "the text is too short: it has %zu tokens",
+                  ids != NULL ? count : 0);
+        return takt_fail_hint(ctx, "give two tokens at least, better thousands");
+    }
     const takt_generator_options how = {
         .size = sizeof how, .context = w.o.context, .threads = w.o.threads};
     takt_arena_init(&w.arena, ctx);

@@ -1,6 +1,7 @@
 /* layers.c - the layers of a graph that hold weights. */
 #include "shrink/layers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "op/ops.h"
@@ -215,4 +216,31 @@ void takt_shrink_bias(const takt_graph *g, const takt_shrink_layer *l, double *t
     const size_t count = takt_tensor_count(b);
     for (int64_t r = 0; r < l->rows; r++)
         to[r] = takt_dtype_get_f(b->type.dtype, takt_tensor_data(b), count == 1 ? 0 : (size_t)r);
+}
+
+/* ---- what is refused ---- */
+
+takt_status takt_shrink_no_layer(const takt_shrink_layers *l)
+{
+    const bool is_empty = l->count == 0;
+    takt_fail(l->graph->ctx, TAKT_E_SHRINK_NOTHING, "%s",
+              is_empty ? "the model has no convolution or product with f32 weights"
+                       : "every layer of the model is to be kept");
+    return takt_fail_hint(l->graph->ctx, "%s",
+                          is_empty ? "weights are parameters or constants: a model of integers or "
+                                     "of blocks is small already"
+                                   : "keep fewer layers (--keep)");
+}
+
+takt_status takt_shrink_check(const takt_shrink_layers *list, const takt_shrink_layer *l,
+                              const double *values)
+{
+    for (int64_t k = 0; k < l->rows * l->inner; k++)
+        if (!isfinite(values[k])) {
+            takt_fail(list->graph->ctx, TAKT_E_SHRINK_NOTHING,
+                      "%s has weights that are NaN or infinite", l->name);
+            return takt_fail_hint(list->graph->ctx, "keep that layer (--keep), or train the model "
+                                                    "again at a lower learning rate");
+        }
+    return TAKT_OK;
 }

@@ -41,6 +41,11 @@ size_t takt_shrink_weight_index(const takt_graph *g, const takt_shrink_layer *l,
 int64_t takt_shrink_channel_of(const takt_graph *g, const takt_shrink_layer *l, int64_t k);
 /* The weights as doubles, row after row; `to` has room for rows * inner. */
 void takt_shrink_weights(const takt_graph *g, const takt_shrink_layer *l, double *to);
+/* TAKT_E_SHRINK_NOTHING: there is no layer, or every one is to be kept. */
+takt_status takt_shrink_no_layer(const takt_shrink_layers *l);
+/* TAKT_E_SHRINK_NOTHING if one of these weights of a layer is NaN or infinite. */
+TAKT_MUST_USE takt_status takt_shrink_check(const takt_shrink_layers *list,
+                                            const takt_shrink_layer *l, const double *values);
 /* The bias of each row; zeros where there is none. */
 void takt_shrink_bias(const takt_graph *g, const takt_shrink_layer *l, double *to);
 

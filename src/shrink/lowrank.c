@@ -20,7 +20,7 @@ typedef struct factors {
     double error;   /* norm of the residual over that of all */
     double *first;  /* [rank, inner] */
     double *second; /* [rows, rank] */
-    bool taken;
+    bool taken, is_kept;
     const char *why;
     takt_comparison time;
 } factors;
@@ -125,6 +125,7 @@ static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
     const takt_shrink_layer *l = &w->layers.at[index];
     factors *f = &w->of[index];
     if (w->o.keeps != NULL && w->o.keeps(w->o.keeps_user, l->name)) {
+        f->is_kept = true;
         f->why = "left: it is to be kept";
         return TAKT_OK;
     }
@@ -203,9 +204,12 @@ static takt_status run(work *w, takt_model **out)
                                      .threads = w->o.threads};
     const bool by_rank = w->o.rank != 0, by_energy = w->o.energy != 0;
     if (by_rank == by_energy || w->o.rank < 0 || !(w->o.energy >= 0 && w->o.energy <= 1)) {
-        takt_fail(w->ctx, TAKT_E_SHRINK_RANK, "a rank of %lld and an energy of %g: one is wanted",
-                  (long long)w->o.rank, w->o.energy);
-        return takt_fail_hint(w->ctx, "a rank is at least 1, an energy above 0 and at most 1");
+        takt_fail(w->ctx, TAKT_E_SHRINK_RANK, "a rank of %lld and an energy of %g %s",
+                  (long long)w->o.rank, w->o.energy,
+                  by_rank && by_energy ? "were given: only one of them can decide"
+                                       : "keep nothing of a layer");
+        return takt_fail_hint(w->ctx, "give a rank of at least 1, or an energy above 0 and at most "
+                                      "1");
     }
     TAKT_TRY(takt_shrink_base(w->model, &w->base));
     TAKT_TRY(takt_shrink_layers_init(&w->layers, w->base));
@@ -213,8 +217,7 @@ static takt_status run(work *w, takt_model **out)
     if (w->of == NULL)
         return TAKT_ERR_MEMORY;
     if (w->layers.count == 0)
-        return takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING,
-                         "the model has no convolution or product with f32 weights");
+        return takt_shrink_no_layer(&w->layers);
     for (size_t i = 0; i < w->layers.count; i++)
         TAKT_TRY(judge(w, &timer, i));
     return finish(w, &timer, out);
@@ -296,6 +299,23 @@ static takt_status tell(const work *w, takt_format format, takt_sink_fn *sink, v
     return takt_report_end(&rep, TAKT_OK, sink, user);
 }
 
+static takt_status nothing_taken(const work *w)
+{
+    size_t kept = 0, measured = 0;
+    for (size_t i = 0; i < w->layers.count; i++) {
+        kept += w->of[i].is_kept;
+        measured += w->of[i].time.a_ns > 0;
+    }
+    if (kept == w->layers.count)
+        return takt_shrink_no_layer(&w->layers);
+    if (measured == 0) {
+        takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING, "no layer is smaller as two factors of this rank");
+        return takt_fail_hint(w->ctx, "ask for a lower rank or energy");
+    }
+    takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING, "no layer is measured faster as two factors here");
+    return takt_fail_hint(w->ctx, "a lower rank or energy, or size_first (--size-first)");
+}
+
 takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_options *options,
                                takt_format format, takt_sink_fn *sink, void *user,
                                takt_model **factored_model)
@@ -315,10 +335,8 @@ takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_optio
         status = tell(&w, format, sink, user);
     if (status == TAKT_OK && w.o.summary != NULL)
         *w.o.summary = w.summary;
-    if (status == TAKT_OK && w.summary.taken == 0) {
-        takt_fail(w.ctx, TAKT_E_SHRINK_NOTHING, "no layer is measured faster as two factors here");
-        status = takt_fail_hint(w.ctx, "a lower rank or energy, or size_first (--size-first)");
-    }
+    if (status == TAKT_OK && w.summary.taken == 0)
+        status = nothing_taken(&w);
     if (status != TAKT_OK) {
         takt_model_destroy(*factored_model);
         *factored_model = NULL;

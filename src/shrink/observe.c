@@ -40,12 +40,18 @@ static takt_status check_seen(takt_ctx *ctx, const takt_graph *base, takt_id id,
                               const takt_range_seen *r)
 {
     const takt_node *n = &base->nodes[id];
-    if (r->not_finite > 0)
-        return takt_fail(ctx, TAKT_E_SHRINK_DATA, "%s has %llu NaN or infinite values on this data",
-                         takt_node_label(n), (unsigned long long)r->not_finite);
-    if (n->op == &takt_op_input && r->least == r->greatest)
-        return takt_fail(ctx, TAKT_E_SHRINK_DATA, "every element of %s is %g in this data",
-                         takt_node_label(n), r->least);
+    if (r->not_finite > 0) {
+        takt_fail(ctx, TAKT_E_SHRINK_DATA, "%s has %llu NaN or infinite values on this data",
+                  takt_node_label(n), (unsigned long long)r->not_finite);
+        return takt_fail_hint(ctx, "a range needs finite numbers: %s",
+                              n->op == &takt_op_input ? "leave such samples out"
+                                                      : "`takt check` says where values overflow");
+    }
+    if (n->op == &takt_op_input && r->least == r->greatest) {
+        takt_fail(ctx, TAKT_E_SHRINK_DATA, "every element of %s is %g in this data",
+                  takt_node_label(n), r->least);
+        return takt_fail_hint(ctx, "give samples that differ, as those that the model will see");
+    }
     return TAKT_OK;
 }
 

@@ -166,11 +166,11 @@ static takt_status take_zeros(takt_model *m)
 
 static takt_status work(takt_pruning *p, takt_model **out)
 {
-    if (!(p->o.amount > 0) || p->o.amount >= 1)
-        return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
-                         "an amount is above 0 and below 1, not %g: a layer would lose its last "
-                         "channel, or nothing",
-                         p->o.amount);
+    if (!(p->o.amount > 0) || p->o.amount >= 1) {
+        takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS, "with an amount of %g a layer would lose %s",
+                  p->o.amount, p->o.amount >= 1 ? "its last channel" : "nothing");
+        return takt_fail_hint(p->ctx, "an amount is above 0 and below 1, such as 0.3");
+    }
     if (p->o.unstructured) {
         TAKT_TRY(takt_prune_zeros(p));
     } else {

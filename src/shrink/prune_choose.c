@@ -127,9 +127,12 @@ static takt_status share(takt_pruning *p, size_t *wanted)
         if (is_kept(p, group))
             continue;
         wanted[i] = (size_t)(p->o.amount * (double)group->units);
-        if (wanted[i] >= group->units && group->units > 0)
-            return takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS,
-                             "%s would lose its last channel of %zu", group->name, group->units);
+        if (wanted[i] >= group->units && group->units > 0) {
+            takt_fail(p->ctx, TAKT_E_SHRINK_CHANNELS, "%s would lose its last channel of %zu",
+                      group->name, group->units);
+            return takt_fail_hint(p->ctx, "remove a smaller amount (--amount), or keep that layer "
+                                          "(--keep)");
+        }
     }
     return TAKT_OK;
 }
@@ -176,6 +179,9 @@ static takt_status nothing_goes(takt_pruning *p)
               p->group_count == 0 ? "the model has no layer with weights"
                                   : "every one reaches an input or output, is to be kept, or the "
                                     "amount is too small");
+    if (p->group_count == 0)
+        return takt_fail_hint(p->ctx, "weights are parameters or constants of f32 in convolutions, "
+                                      "products and recurrent layers");
     return takt_fail_hint(p->ctx, "`takt prune` takes away amount times the channels of a group, "
                                   "rounded down; what is left of 16 and more is a multiple of 4 "
                                   "(--multiple)");

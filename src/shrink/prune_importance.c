@@ -66,10 +66,19 @@ takt_status takt_prune_judge(takt_pruning *p)
         takt_fail(p->ctx, TAKT_E_OPTION, "there is no criterion %s", word);
         return takt_fail_hint(p->ctx, "magnitude, bn or taylor");
     }
-    for (size_t i = 0; i < p->group_count; i++) /* without a batch norm the weights decide */
-        if (p->groups[i].is_start && (!by_scale || !judge_group(p, &p->groups[i], true)))
+    bool has_scale = false;
+    for (size_t i = 0; i < p->group_count; i++) { /* without a batch norm the weights decide */
+        if (!p->groups[i].is_start)
+            continue;
+        if (by_scale && judge_group(p, &p->groups[i], true))
+            has_scale = true;
+        else
             judge_group(p, &p->groups[i], false);
-    return TAKT_OK;
+    }
+    if (has_scale || !by_scale || p->group_count == 0)
+        return TAKT_OK;
+    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "bn judges by batch norms, and the model has none");
+    return takt_fail_hint(p->ctx, "judge by the weights: magnitude (--criterion magnitude)");
 }
 
 /* ---- single weights ---- */
@@ -147,6 +156,14 @@ static takt_status zero_edges(takt_pruning *p, takt_copier *c)
     return c->out->status;
 }
 
+static takt_status no_weight(const takt_pruning *p)
+{
+    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no weight can be set to zero");
+    return takt_fail_hint(p->ctx, "weights are parameters or constants of f32 with two axes or "
+                                  "more: ask for a larger amount (--amount), or for channels "
+                                  "(--structured channels)");
+}
+
 takt_status takt_prune_zeros(takt_pruning *p)
 {
     takt_copier c;
@@ -166,6 +183,6 @@ takt_status takt_prune_zeros(takt_pruning *p)
         status = c.out->status;
     }
     if (status == TAKT_OK && p->summary.zeros == 0)
-        status = takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no weight can be set to zero");
+        status = no_weight(p);
     return takt_copier_done(&c, status, &p->pruned);
 }

@@ -87,8 +87,10 @@ takt_status takt_prune_taylor(takt_pruning *p)
     takt_feed f = {0};
     takt_shrink_run r = {0};
     bool any = false;
-    if (p->o.data == NULL)
-        return takt_fail(p->ctx, TAKT_E_SHRINK_DATA, "taylor needs samples with labels");
+    if (p->o.data == NULL) {
+        takt_fail(p->ctx, TAKT_E_SHRINK_DATA, "taylor needs samples with labels");
+        return takt_fail_hint(p->ctx, "give them with --data V, or judge by magnitude");
+    }
     TAKT_TRY(build(p, &m));
     takt_status status = takt_feed_init(&f, m, p->o.data, p->o.sizes, BATCH, 0);
     if (status == TAKT_OK) {
@@ -100,8 +102,8 @@ takt_status takt_prune_taylor(takt_pruning *p)
     takt_shrink_run_deinit(&r);
     takt_feed_deinit(&f);
     takt_model_destroy(m);
-    if (status == TAKT_OK && !any)
-        status = takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING,
-                           "the model has no parameter that has a gradient");
-    return status;
+    if (status != TAKT_OK || any)
+        return status;
+    takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "the model has no parameter that has a gradient");
+    return takt_fail_hint(p->ctx, "judge by the weights: magnitude (--criterion magnitude)");
 }

@@ -1,7 +1,6 @@
 /* quantize.c - from a model to one of integers: look, round, measure, choose. */
 #include "shrink/quantize.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -59,12 +58,16 @@ static takt_status read_drop(takt_quantizing *z)
         return TAKT_OK;
     const size_t length = strlen(text);
     const bool is_percent = length > 0 && text[length - 1] == '%';
-    if (!takt_number_read(text, length - is_percent, &z->drop) || !(z->drop >= 0))
-        return takt_fail(z->ctx, TAKT_E_OPTION, "an accuracy drop is written 0.5%%, not %s", text);
+    const bool is_number = takt_number_read(text, length - is_percent, &z->drop);
     z->drop /= is_percent ? 100 : 1;
-    return z->o.test != NULL ? TAKT_OK
-                             : takt_fail(z->ctx, TAKT_E_SHRINK_DATA,
-                                         "a budget needs samples with labels to score on");
+    if (!is_number || !(z->drop >= 0 && z->drop <= 1)) {
+        takt_fail(z->ctx, TAKT_E_OPTION, "an accuracy drop of %s is not a part of the score", text);
+        return takt_fail_hint(z->ctx, "half a point is written 0.5%% or 0.005");
+    }
+    if (z->o.test != NULL)
+        return TAKT_OK;
+    takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "a budget needs samples with labels to score on");
+    return takt_fail_hint(z->ctx, "give them with --data V");
 }
 
 static takt_status read_rounding(takt_quantizing *z)
@@ -80,9 +83,10 @@ static takt_status read_rounding(takt_quantizing *z)
     if (z->is_awq && z->kind->block == 0)
         return takt_fail(z->ctx, TAKT_E_OPTION, "awq is for weights in blocks, w4 or w8: not %s",
                          z->kind->name);
-    if (by_data && z->o.calib == NULL)
-        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data: samples of what comes in",
-                         word);
+    if (by_data && z->o.calib == NULL) {
+        takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data: samples of what comes in", word);
+        return takt_fail_hint(z->ctx, "give them with --calib D, or round to nearest");
+    }
     return TAKT_OK;
 }
 
@@ -101,10 +105,10 @@ static takt_status read_options(takt_quantizing *z)
     if (!(z->o.smooth >= 0 && z->o.smooth <= 1))
         return takt_fail(z->ctx, TAKT_E_OPTION, "smoothing is a power from 0 to 1, not %g",
                          z->o.smooth);
-    if (z->o.smooth > 0 && z->o.calib == NULL)
-        return takt_fail(z->ctx, TAKT_E_SHRINK_DATA,
-                         "smoothing needs data: samples of what comes "
-                         "in");
+    if (z->o.smooth > 0 && z->o.calib == NULL) {
+        takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "smoothing needs data: samples of what comes in");
+        return takt_fail_hint(z->ctx, "give them with --calib D");
+    }
     if (z->kind->x_bits > 0 && z->o.calib == NULL) {
         takt_fail(z->ctx, TAKT_E_SHRINK_DATA, "%s needs data to find the ranges of activations",
                   z->kind->name);
@@ -162,12 +166,7 @@ static takt_status find_layers(takt_quantizing *z)
         z->why[i] = kept ? "left: it is to be kept" : "taken";
         asked += !kept;
     }
-    if (asked > 0)
-        return TAKT_OK;
-    return takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING, "%s",
-                     z->layers.count == 0
-                         ? "the model has no convolution or product with f32 weights"
-                         : "every layer of the model is to be kept");
+    return asked > 0 ? TAKT_OK : takt_shrink_no_layer(&z->layers);
 }
 
 static takt_status find_grids(takt_quantizing *z)
@@ -219,10 +218,7 @@ static takt_status round_weights(takt_quantizing *z)
         status = values != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
         if (status == TAKT_OK) {
             takt_shrink_weights(z->base, l, values);
-            for (int64_t k = 0; k < l->rows * l->inner && status == TAKT_OK; k++)
-                if (!isfinite(values[k]))
-                    status = takt_fail(z->ctx, TAKT_E_SHRINK_NOTHING,
-                                       "%s has weights that are NaN or infinite", l->name);
+            status = takt_shrink_check(&z->layers, l, values);
         }
         const takt_quant_form form = {z->base, l, z->kind, NULL};
         const double *moments = z->moments != NULL ? z->moments[i] : NULL;

@@ -29,9 +29,17 @@ static takt_status score_run(takt_feed *f, takt_shrink_run *r, uint64_t run, int
     for (int d = 0; d < y->rank; d++)
         all *= y->dims[d];
     const int64_t classes = all / (int64_t)count;
-    if (y->dtype != TAKT_F32 || classes < 2 || classes * (int64_t)count != all)
-        return takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
-                         "the model's first output is not a row of scores for each sample");
+    if (y->dtype != TAKT_F32 || classes < 2 || classes * (int64_t)count != all) {
+        takt_fail(f->ctx, TAKT_E_SHRINK_DATA,
+                  "the model's first output is not a row of scores for each sample");
+        return takt_fail_hint(f->ctx, "scores count right classes: leave the labelled data "
+                                      "(--data) out");
+    }
+    if (top >= classes) {
+        takt_fail(f->ctx, TAKT_E_SHRINK_DATA, "top%d of %lld classes is always right", top,
+                  (long long)classes);
+        return takt_fail_hint(f->ctx, "take top1 (--metric top1)");
+    }
     for (uint64_t i = 0; i < count; i++) {
         const bool right =
             is_among((const float *)y->data + (int64_t)i * classes, classes, labels[i], top);

@@ -26,8 +26,11 @@ static int load(const uint8_t *bytes, size_t length)
         memcpy(copy, bytes, length);
     load_meter = (meter){0};
     if (EXPECT_OK(NULL, takt_ctx_create(&config, &ctx))) {
-        if (load_onnx(ctx, copy, length) != TAKT_OK)
-            id = takt_last_error_info(ctx)->id;
+        if (load_onnx(ctx, copy, length) != TAKT_OK) {
+            const takt_error *error = takt_last_error_info(ctx);
+            id = error->id;
+            EXPECT(id != TAKT_E_TFLITE || error->hint[0] != '\0', "no hint: %s", error->message);
+        }
         takt_ctx_destroy(ctx);
     }
     EXPECT(load_meter.live == 0, "%zu bytes leak", load_meter.live);

@@ -235,7 +235,7 @@ static void nothing_to_prune(void)
     takt_model *m = load(ctx, "model m(x: f32[1, 4]) { return dense(x, 3) }\n", false);
     prune_fails(m, (takt_prune_options){.amount = 0.4}, TAKT_E_SHRINK_NOTHING, "no channel can go");
     prune_fails(m, (takt_prune_options){.amount = 1}, TAKT_E_SHRINK_CHANNELS, "last");
-    prune_fails(m, (takt_prune_options){0}, TAKT_E_SHRINK_CHANNELS, "above 0");
+    prune_fails(m, (takt_prune_options){0}, TAKT_E_SHRINK_CHANNELS, "would lose nothing");
     prune_fails(m, (takt_prune_options){.amount = 0.5, .criterion = "taylor"}, TAKT_E_SHRINK_DATA,
                 "labels");
     prune_fails(m, (takt_prune_options){.amount = 0.5, .criterion = "age"}, TAKT_E_OPTION, "age");

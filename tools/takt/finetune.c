@@ -33,7 +33,7 @@ static int train(takt_tool *t, const char *from, const char *to)
     tool_command_add(&c, "--output=%s", to);
     const int code = tool_spawn(&c, NULL, &err);
     if (code != 0 && err.at != NULL)
-        (void)fwrite(err.at, 1, err.length, stderr);
+        (void)fputs(err.at, stderr);
     free(err.at);
     tool_command_free(&c);
     return code == 0 ? TAKT_EXIT_OK : TAKT_EXIT_FAILED;

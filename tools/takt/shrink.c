@@ -26,26 +26,45 @@ bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t
     return *code == TAKT_EXIT_OK;
 }
 
-bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep)
+bool tool_keep_init(takt_tool *t, tool_keep *keep)
 {
     const char *text = tool_text_of(t, TAKT_F_KEEP);
-    *keep = NULL;
+    *keep = (tool_keep){.is_given = false};
     if (text == NULL)
         return true;
-    const int code = regcomp(room, text, REG_EXTENDED | REG_NOSUB);
+    const int code = regcomp(&keep->regex, text, REG_EXTENDED | REG_NOSUB);
     if (code != 0) {
         char why[128];
-        regerror(code, room, why, sizeof why);
-        tool_usage_error(t, 1003, NULL, "--keep %s: %s", text, why);
+        regerror(code, &keep->regex, why, sizeof why);
+        tool_usage_error(t, 1003, "names of layers are matched, as in --keep 'dense_[02]'",
+                         "--keep %s: %s", text, why);
         return false;
     }
-    *keep = room;
+    keep->is_given = true;
     return true;
 }
 
 bool tool_keeps(void *user, const char *layer)
 {
-    return user != NULL && regexec(user, layer, 0, NULL, 0) == 0;
+    tool_keep *keep = user;
+    const bool is_kept = keep->is_given && regexec(&keep->regex, layer, 0, NULL, 0) == 0;
+    keep->has_matched = keep->has_matched || is_kept;
+    return is_kept;
+}
+
+int tool_keep_check(takt_tool *t, const tool_keep *keep, int code)
+{
+    if (code != TAKT_EXIT_OK || !keep->is_given || keep->has_matched)
+        return code;
+    return tool_usage_error(t, 1003, "`takt quantize MODEL --type w8` reports the names of layers",
+                            "--keep %s matches no layer of the model",
+                            tool_text_of(t, TAKT_F_KEEP));
+}
+
+void tool_keep_deinit(tool_keep *keep)
+{
+    if (keep->is_given)
+        regfree(&keep->regex);
 }
 
 /* A folder has no checksum. */

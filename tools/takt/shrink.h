@@ -10,10 +10,19 @@
  * if the flag is not given. If false, an error was printed and `*code` is set. */
 bool tool_shrink_data(takt_tool *t, tool_flag_id id, const char *split, uint64_t limit,
                       takt_data **data, int *code);
-/* The expression of --keep; `*keep` is NULL without it. False: usage error, printed. */
-bool tool_keep_init(takt_tool *t, regex_t *room, regex_t **keep);
-/* Whether a layer is left unchanged; `user` is that expression, or NULL. */
+/* The expression of --keep, and whether it matched. */
+typedef struct tool_keep {
+    regex_t regex;
+    bool is_given, has_matched;
+} tool_keep;
+
+/* False: usage error, printed. */
+bool tool_keep_init(takt_tool *t, tool_keep *keep);
+/* Whether a layer is left unchanged; `user` is a tool_keep. */
 bool tool_keeps(void *user, const char *layer);
+/* `code`, or after a success without a match that of the usage error, printed. */
+int tool_keep_check(takt_tool *t, const tool_keep *keep, int code);
+void tool_keep_deinit(tool_keep *keep);
 /* `*model` trained on the data of --finetune, by `takt train` in a separate process with the
  * training flags that were given. */
 int tool_finetune(takt_tool *t, takt_model **model);

@@ -14,25 +14,27 @@ static bool is_for_litert(const char *path)
 bool tool_qat_begin(tool_training *g, int *code)
 {
     const char *type = tool_text_of(g->t, TAKT_F_QAT);
-    regex_t room, *keep = NULL;
+    tool_keep keep;
     takt_model *aware = NULL;
     if (type == NULL)
         return true;
     *code = TAKT_EXIT_USAGE;
-    if (!tool_keep_init(g->t, &room, &keep))
+    if (!tool_keep_init(g->t, &keep))
         return false;
     const takt_aware_options o = {.size = sizeof o,
                                   .type = type,
                                   .calib = g->data,
                                   .keeps = tool_keeps,
-                                  .keeps_user = keep,
+                                  .keeps_user = &keep,
                                   .threads = (int)tool_number_of(g->t, TAKT_F_THREADS, 0),
                                   .whole = is_for_litert(tool_text_of(g->t, TAKT_F_MODEL_FILE))};
     *code = tool_finish(g->t, takt_model_aware(g->model, &o, &aware));
-    if (keep != NULL)
-        regfree(keep);
-    if (*code != TAKT_EXIT_OK)
+    *code = tool_keep_check(g->t, &keep, *code);
+    tool_keep_deinit(&keep);
+    if (*code != TAKT_EXIT_OK) {
+        takt_model_destroy(aware);
         return false;
+    }
     takt_model_destroy(g->model);
     g->model = aware;
     return true;

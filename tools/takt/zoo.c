@@ -157,6 +157,8 @@ bool tool_zoo_find(const takt_tool *t, const char *name, tool_zoo_model *m)
     const int count = tool_zoo_names(names);
     int i = 0;
     *m = (tool_zoo_model){0};
+    if (strncmp(name, "zoo:", 4) == 0)
+        name += 4;
     while (i < count && strcmp(names[i], name) != 0)
         i++;
     if (i >= count || !find_zoo(zoo))

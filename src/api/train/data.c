@@ -160,13 +160,13 @@ static takt_status fail_counts(const takt_data_set *set, const char *path, size_
 static takt_status check_fields(takt_data *d, const char *path)
 {
     takt_data_set *set = &d->set;
+    const takt_data_file file = {.path = path};
     if (set->count == 0)
-        return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s holds no samples", path);
+        return takt_data_fail(set, &file, "it holds no samples");
     set->samples = (uint64_t)set->field[0].tensor.type.dim[0];
     for (size_t i = 0; i < set->count; i++)
         if (takt_tensor_count(&set->field[i].tensor) == 0)
-            return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s has no elements", path,
-                             set->field[i].name);
+            return takt_data_fail(set, &file, "%s has no elements", set->field[i].name);
     for (size_t i = 1; i < set->count; i++)
         if ((uint64_t)set->field[i].tensor.type.dim[0] != set->samples)
             return fail_counts(set, path, i);
@@ -175,7 +175,7 @@ static takt_status check_fields(takt_data *d, const char *path)
     if (d->options.limit > 0 && d->options.limit < set->samples)
         set->samples = d->options.limit;
     if (set->samples == 0)
-        return takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s holds no samples", path);
+        return takt_data_fail(set, &file, "it holds no samples");
     for (size_t i = 0; i < set->count; i++) {
         TAKT_TRY(describe_field(d, set->field[i].name, &set->field[i].tensor));
         if (strcmp(set->field[i].name, "labels") == 0)

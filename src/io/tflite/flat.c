@@ -22,6 +22,7 @@ takt_status takt_flat_fail(takt_flat *f, size_t at, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     (void)takt_fail(f->ctx, TAKT_E_TFLITE, "%s (offset %zu)", text, at);
+    (void)takt_fail_hint(f->ctx, "the file is damaged, or was cut: copy or convert it again");
     f->status = takt_fail_offset(f->ctx, at);
     return f->status;
 }

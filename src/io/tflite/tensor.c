@@ -24,6 +24,7 @@ takt_status takt_tfl_type_of(takt_tfl_import *im, const takt_tfl_tensor *t, takt
     if (dtype == TAKT_DTYPE_COUNT) {
         (void)takt_fail(im->ctx, TAKT_E_TFLITE_UNSUPPORTED, "tensor %.*s has type %s",
                         (int)t->name.length, t->name.at, takt_tfl_dtype_name(t->type));
+        (void)takt_fail_hint(im->ctx, "convert the part of the model that computes with numbers");
         return takt_fail_offset(im->ctx, t->at);
     }
     memcpy(type->dim, t->dim, sizeof type->dim);

@@ -4,7 +4,7 @@
 
 static int with_model(takt_tool *t, const takt_model *model)
 {
-    regex_t room, *keep = NULL;
+    tool_keep keep;
     tool_sizes sizes;
     char command[96];
     takt_model *thin = NULL;
@@ -14,11 +14,11 @@ static int with_model(takt_tool *t, const takt_model *model)
                               .size_first = tool_on(t, TAKT_F_SIZE_FIRST),
                               .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0)};
     if (!tool_real(t, TAKT_F_ENERGY, 0, 1, &o.energy) || !tool_sizes_init(t, model, &sizes) ||
-        !tool_keep_init(t, &room, &keep))
+        !tool_keep_init(t, &keep))
         return TAKT_EXIT_USAGE;
     if (o.rank == 0 && tool_text_of(t, TAKT_F_ENERGY) == NULL)
         o.energy = 0.99;
-    o.keeps_user = keep;
+    o.keeps_user = &keep;
     o.sizes = sizes.text;
     int code =
         tool_finish(t, takt_model_lowrank(model, &o, tool_format_of(t), tool_to_screen, t, &thin));
@@ -26,11 +26,11 @@ static int with_model(takt_tool *t, const takt_model *model)
         snprintf(command, sizeof command, "takt lowrank --rank %lld", (long long)o.rank);
     else
         snprintf(command, sizeof command, "takt lowrank --energy %g", o.energy);
+    code = tool_keep_check(t, &keep, code);
     if (code == TAKT_EXIT_OK)
         code = tool_shrink_save(t, thin, command, NULL, 0);
     takt_model_destroy(thin);
-    if (keep != NULL)
-        regfree(keep);
+    tool_keep_deinit(&keep);
     return code;
 }
 

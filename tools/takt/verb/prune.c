@@ -86,7 +86,7 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
     if (schedule != NULL && !p.is_linear && strcmp(schedule, "cubic") != 0)
         return tool_usage_error(t, 1003, "write --schedule cubic, or linear",
                                 "rounds follow a cubic or a linear schedule, not %s", schedule);
-    int code = prune_rounds(&p, model);
+    int code = tool_keep_check(t, o->keeps_user, prune_rounds(&p, model));
     if (code == TAKT_EXIT_OK && p.report.length > 0)
         (void)tool_to_screen(t, p.report.at, p.report.length);
     if (code == TAKT_EXIT_OK) {
@@ -104,9 +104,28 @@ static int prune(takt_tool *t, const takt_model *model, takt_prune_options *o)
     return code;
 }
 
+/* Whether every flag that was given has an effect; false: usage error, printed. */
+static bool has_uses(const takt_tool *t)
+{
+    static const tool_flag_id training[] = {TAKT_F_EPOCHS, TAKT_F_LR, TAKT_F_TRAIN_BATCH,
+                                            TAKT_F_SEED};
+    const char *criterion = tool_text_of(t, TAKT_F_CRITERION);
+    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
+        if (tool_is_flag(t, training[i]) && tool_text_of(t, TAKT_F_FINETUNE) == NULL) {
+            (void)tool_usage_error(t, 1003, "add --finetune D, the data to train on",
+                                   "--%s is that of --finetune", tool_flags[training[i]].name);
+            return false;
+        }
+    if (!tool_is_flag(t, TAKT_F_SCORED) || (criterion != NULL && strcmp(criterion, "taylor") == 0))
+        return true;
+    (void)tool_usage_error(t, 1003, "add --criterion taylor; `takt eval` scores a model",
+                           "only --criterion taylor reads --data");
+    return false;
+}
+
 static int with_model(takt_tool *t, const takt_model *model)
 {
-    regex_t room, *keep = NULL;
+    tool_keep keep;
     tool_sizes sizes;
     const char *structured = tool_text_of(t, TAKT_F_STRUCTURED);
     takt_prune_options o = {.size = sizeof o,
@@ -123,13 +142,14 @@ static int with_model(takt_tool *t, const takt_model *model)
     if (o.unstructured && tool_text_of(t, TAKT_F_FINETUNE) != NULL)
         return tool_usage_error(t, 1003, "write --structured channels, or leave --finetune out",
                                 "training would fill the zeros of --unstructured again");
-    if (o.unstructured && (o.is_global || o.multiple > 0))
+    if (o.unstructured && (o.is_global || o.multiple > 0 || tool_is_flag(t, TAKT_F_CRITERION) ||
+                           tool_is_flag(t, TAKT_F_KEEP)))
         return tool_usage_error(t, 1003, "write --structured channels, or leave them out",
-                                "--global and --multiple are about channels");
-    if (!tool_real(t, TAKT_F_AMOUNT, 0, 1, &o.amount) || !tool_sizes_init(t, model, &sizes) ||
-        !tool_keep_init(t, &room, &keep))
+                                "--global, --multiple, --criterion and --keep are about channels");
+    if (!has_uses(t) || !tool_real(t, TAKT_F_AMOUNT, 0, 1, &o.amount) ||
+        !tool_sizes_init(t, model, &sizes) || !tool_keep_init(t, &keep))
         return TAKT_EXIT_USAGE;
-    o.keeps_user = keep;
+    o.keeps_user = &keep;
     o.sizes = sizes.text;
     takt_data *data = NULL;
     int code = TAKT_EXIT_USAGE;
@@ -139,8 +159,7 @@ static int with_model(takt_tool *t, const takt_model *model)
         code = prune(t, model, &o);
     }
     takt_data_destroy(data);
-    if (keep != NULL)
-        regfree(keep);
+    tool_keep_deinit(&keep);
     return code;
 }
 

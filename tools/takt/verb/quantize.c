@@ -44,9 +44,11 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     const takt_status status =
         takt_model_quantize(model, o, tool_format_of(t), report, &bar, &small);
     tool_progress_end(&bar);
-    int code = tool_finish(t, status);
-    if (code != TAKT_EXIT_OK)
+    int code = tool_keep_check(t, o->keeps_user, tool_finish(t, status));
+    if (code != TAKT_EXIT_OK) {
+        takt_model_destroy(small);
         return code;
+    }
     snprintf(command, sizeof command, "takt quantize --type %s%s%s", type != NULL ? type : "int8",
              o->method != NULL ? " --method " : "", o->method != NULL ? o->method : "");
     code = tool_shrink_save(t, small, command, reads, 2);
@@ -56,14 +58,14 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
 
 static int with_model(takt_tool *t, const takt_model *model)
 {
-    regex_t room, *keep = NULL;
+    tool_keep keep;
     takt_data *calib = NULL, *test = NULL;
     tool_sizes sizes;
     int code = TAKT_EXIT_USAGE;
-    if (!tool_sizes_init(t, model, &sizes) || !tool_keep_init(t, &room, &keep))
+    if (!tool_sizes_init(t, model, &sizes) || !tool_keep_init(t, &keep))
         return TAKT_EXIT_USAGE;
     takt_quantize_options o = {
-        .size = sizeof o, .sizes = sizes.text, .keeps = tool_keeps, .keeps_user = keep};
+        .size = sizeof o, .sizes = sizes.text, .keeps = tool_keeps, .keeps_user = &keep};
     const uint64_t limit = tool_number_of(t, TAKT_F_CALIB_LIMIT, 0);
     if (tool_shrink_data(t, TAKT_F_CALIB, "train", limit, &calib, &code) &&
         tool_shrink_data(t, TAKT_F_SCORED, "test", tool_number_of(t, TAKT_F_SAMPLES, 0), &test,
@@ -74,8 +76,7 @@ static int with_model(takt_tool *t, const takt_model *model)
     }
     takt_data_destroy(test);
     takt_data_destroy(calib);
-    if (keep != NULL)
-        regfree(keep);
+    tool_keep_deinit(&keep);
     return code;
 }
 
@@ -107,6 +108,9 @@ static int run(takt_tool *t)
     if (tool_text_of(t, TAKT_F_IMATRIX) != NULL || tool_item_of(t, TAKT_F_TENSOR_TYPE, 0) != NULL)
         return tool_usage_error(t, 1003, "write --type Q4_K -o F.gguf",
                                 "--imatrix and --tensor-type are for block types");
+    if (tool_text_of(t, TAKT_F_SCORED) == NULL && tool_text_of(t, TAKT_F_SCORE) != NULL)
+        return tool_usage_error(t, 1003, "add --data V, samples with labels",
+                                "--metric is that of --data");
     return tool_shrink_model(t, with_model);
 }
 

@@ -42,6 +42,9 @@ void takt_tflw_fail(takt_tflw *w, const char *format, ...)
                                            n->op->name, takt_text_get(&reason))
                                : takt_fail(w->ctx, TAKT_E_TFLITE_WRITE, "%s: %s", n->op->name,
                                            takt_text_get(&reason));
+    if (reason.status == TAKT_OK)
+        (void)takt_fail_hint(w->ctx, "write it as .onnx, .taktp or .takt, or only the part before "
+                                     "(takt extract)");
     takt_text_deinit(&reason);
 }
 

@@ -176,6 +176,7 @@ static void put_constants(takt_tflw *w, takt_text *to, size_t list, size_t *at)
         if (t->bytes > MOST || to->length > MOST - t->bytes) {
             w->status = takt_fail(w->ctx, TAKT_E_TFLITE_WRITE,
                                   "the weights have more than the 2 GiB that one file can hold");
+            w->status = takt_fail_hint(w->ctx, "write it as .onnx or .taktp");
             break;
         }
         takt_fb_link(to, list + 4 + 4 * (*at)++, takt_fb_table(to, f, 1));
