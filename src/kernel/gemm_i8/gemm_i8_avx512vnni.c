@@ -15,6 +15,7 @@ enum { GROUP = 4, PANELS = 2, MR = 14, A_BYTES = 512 << 10, A_SIZE = 1 };
 enum { PIECE = 16, ROW_PAD = 1 };
 
 #define FINISHES_BYTES
+#define READS_ROW true
 #include "kernel/gemm_i8/blocked.inc"
 #include "kernel/gemm_i8/finish_block.inc"
 
@@ -104,32 +105,7 @@ static void tile(size_t rows, size_t panels, const tile_job *t)
     by_rows[panels - 1][rows - 2](t);
 }
 
-static inline __attribute__((always_inline)) void dot_fixed(const char *a, const int8_t *b,
-                                                            size_t b_step, size_t steps,
-                                                            int32_t *sums, const size_t count)
-{
-    __m512i acc[4];
-    for (size_t i = 0; i < count; i++)
-        acc[i] = _mm512_setzero_si512();
-    for (size_t p = 0; p < steps; p++) {
-        int four;
-        memcpy(&four, a + 4 * p, sizeof four);
-        for (size_t i = 0; i < count; i++)
-            acc[i] = _mm512_dpbusd_epi32(acc[i], _mm512_set1_epi32(four),
-                                         _mm512_loadu_si512(b + i * b_step + p * LINE));
-    }
-    for (size_t i = 0; i < count; i++)
-        _mm512_storeu_si512(sums + 16 * i, acc[i]);
-}
-
-static void row_panels(const takt_gemm_i8 *g, const int8_t *b, size_t b_step, size_t steps,
-                       int32_t *sums, size_t count)
-{
-    if (count == 4)
-        dot_fixed(g->scratch, b, b_step, steps, sums, 4);
-    else
-        dot_fixed(g->scratch, b, b_step, steps, sums, 1);
-}
+#include "kernel/gemm_i8/row_avx512.inc"
 
 /* ---- one row, to bytes: no call and no block for each panel ---- */
 
@@ -144,11 +120,11 @@ FINISH_INLINE void row_put(const takt_gemm_i8 *g, const block *o, const int32_t 
 
 FINISH_INLINE void row_way(const takt_gemm_i8 *g, const block *o, const finish_way way)
 {
-    const size_t panels = g->n / 16, quarter = panels / 4, steps = (g->k + GROUP - 1) / GROUP;
+    const size_t panels = g->n / 16, quarter = panels / 4;
     int32_t sums[4 * 16];
     for (size_t j = 0; j < quarter + panels % 4; j++) {
         const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
-        row_panels(g, g->b + first * g->b_panel, quarter * g->b_panel, steps, sums, count);
+        row_sums(g, g->b + first * g->b_panel, quarter * g->b_panel, sums, count);
         for (size_t i = 0; i < count; i++)
             row_put(g, o, sums + 16 * i, 16 * (first + i * quarter), way);
     }
@@ -163,7 +139,6 @@ static bool is_row(const takt_gemm_i8 *g)
 static void run_row(const takt_gemm_i8 *g)
 {
     const block o = {.rows = 1, .shift = (uint32_t)g->a_zero + (uint32_t)flip(g)};
-    pack_row(g->a, g->k, g->scratch, PIECE, g->a_unsigned ? 0 : 0x80);
     switch (finish_way_of(g->requant, 0, g->n)) {
     case FINISH_SCALE: row_way(g, &o, FINISH_SCALE); break;
     case FINISH_RIGHT: row_way(g, &o, FINISH_RIGHT); break;
@@ -174,14 +149,9 @@ static void run_row(const takt_gemm_i8 *g)
 
 #include "kernel/gemm_i8/direct_avx512.inc"
 
-/* Enough for some of the rows or columns too, of which there may be few: one row is packed. */
 static size_t bytes(const takt_gemm_i8 *g)
 {
-    takt_gemm_i8 one = *g;
-    one.m = g->m < 1 ? g->m : 1;
-    if (direct_fits(g))
-        return g->image != NULL ? 0 : scratch_bytes(&one);
-    return scratch_bytes(g);
+    return direct_fits(g) ? 0 : scratch_bytes(g);
 }
 
 static void run_vnni(const takt_gemm_i8 *g)
