@@ -1,6 +1,7 @@
 /* file.c - files through the context: whole ones, parts of them, and their error messages. */
 #include "io/file.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -12,6 +13,8 @@ takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, co
     char reason[128];
     takt_os_reason(error, reason, sizeof reason);
     const takt_status status = takt_fail(ctx, id, "cannot %s %s: %s", what, path, reason);
+    if (error == ENOSPC || error == EDQUOT)
+        return takt_fail_hint(ctx, "free some space, or write to another place");
     if (id != TAKT_E_FILE_OPEN || strcmp(path, "-") != 0)
         return status;
     return takt_fail_hint(ctx, "standard input is not read; a regular file is needed");

@@ -177,6 +177,31 @@ def interrupted_inside():
            f"{run.returncode}: {said}")
 
 
+def interrupted_late():
+    """All steps were made: Ctrl-C in the last evaluation does not lose the model."""
+    folder, model = path("late"), path("late.taktp")
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.exists(model):
+        os.remove(model)
+    slow = write("late.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  param w: f32[512, 512] = uniform(-0.01, 0.01)\n  h = w\n"
+                 "  repeat 50 {\n    h = tanh(h @ w)\n  }\n"
+                 "  return dense(x, 3) + reduce_mean(h, axes=[0, 1])\n}\n")
+    run = subprocess.Popen([TOOL, "train", slow, *COMMON, "-q", "--batch-size", "1", "--limit",
+                            "500", "--val-split", "0.9", "--steps", "2", "--checkpoint", folder,
+                            "--checkpoint-every", "1", "-o", model],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    while run.poll() is None and (not os.path.exists(os.path.join(folder, "log.jsonl"))
+                                  or len(log_of(folder)) < 2):
+        time.sleep(0.02)
+    time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"step 2, which was the last" in said,
+           f"{run.returncode}: {said}")
+    expect(os.path.exists(model), "the model of a complete training is lost")
+
+
 def locked():
     """Two trainings in one folder: the second one reports it and changes nothing."""
     folder = path("locked")
@@ -363,6 +388,7 @@ goes_on()
 logged_once()
 interrupted()
 interrupted_inside()
+interrupted_late()
 locked()
 workers()
 logs()

@@ -18,7 +18,7 @@ ROWS, WIDTH = 20, 6
 
 
 def store(name, data):
-    file = path("bad/" + name)
+    file = name if os.path.isabs(name) else path("bad/" + name)
     os.makedirs(os.path.dirname(file), exist_ok=True)
     with open(file, "wb") as out:
         out.write(data)
@@ -207,6 +207,70 @@ def not_finite():
            and "sample 17 of " in run.stderr, run)
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def checkpoints():
+    """Which checkpoint is bad and why, which one is used, and what to do if there is none."""
+    data, kept, folder = archive("ok.npz", classes()), path("kept_ck"), path("ck")
+    base = ["train", NET, "--data", data, "--batch-size", "4", "--epochs"]
+    shutil.rmtree(kept, ignore_errors=True)
+    succeeds(*base, "3", "--checkpoint", kept)
+    whole = {}
+    for k in (0, 1):
+        with open(os.path.join(kept, f"checkpoint.{k}"), "rb") as file:
+            whole[k] = file.read()
+    more = [*base, "4", "--checkpoint", folder, "--resume"]
+
+    def fresh(both=None):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(kept, folder)
+        for k in (0, 1) if both is not None else ():
+            store(os.path.join(folder, f"checkpoint.{k}"), both(whole[k]))
+
+    for change_one, why in ((lambda b: b[:900] + bytes([b[900] ^ 4]) + b[901:], "checksum"),
+                            (lambda b: b[:500], "checkpoint.0: "), (lambda b: b"", "not a checkpo"),
+                            (lambda b: b"hello" * 9, "not a checkpoint")):
+        fresh()
+        store(os.path.join(folder, "checkpoint.0"), change_one(whole[0]))
+        run = takt(*more)
+        expect(run.returncode == 0 and "checkpoint.0" in run.stderr and why in run.stderr
+               and "checkpoint.1 is used, of step 10" in run.stderr, (why, run.stderr))
+        fresh(change_one)
+        told = fails(1, *more, says=["error[TAKT7004]", "checkpoint.0", why, "earlier.1"])
+        expect("expected 'model'" not in told, told)
+    fresh(lambda b: b[:8] + b"\2" + b[9:60]
+          + struct.pack("<I", crc32c(b[:8] + b"\2" + b[9:60])) + b[64:])
+    fails(1, *more, says=["7004", "version 2", "the version of Takt that wrote it"])
+    fresh()
+    fails(2, *more, "--optimizer", "sgd", says=["7004", "optimizer, adamw, not sgd", "hint: "])
+    with open(NET, encoding="utf-8") as text:
+        wide = write("bad_wide.takt", text.read().replace("8, act", "9, act"))
+    fails(2, "train", wide, *more[2:], says=["7004", "of another model", "f32[6, 8]", "hint: "])
+    succeeds("compile", NET, "-o", path("plain.taktp"))
+    with open(path("plain.taktp"), "rb") as file:
+        plain = file.read()
+    fresh(lambda b: plain)
+    fails(2, *more, says=["7004", "is not a checkpoint", "hint: "])
+    fresh()
+    succeeds(*more)
+
+
+def full():
+    """A full disk: the message says where, and nothing that was there is lost."""
+    if not os.path.exists("/dev/full"):
+        return
+    data = archive("ok.npz", classes())
+    fails(1, "train", NET, "--data", data, "--log", "/dev/full",
+          says=["3003", "/dev/full cannot be written", "space", "hint: "])
+
+
 compressed()
 foreign()
 cut()
@@ -214,4 +278,6 @@ pieces()
 folders()
 labels()
 not_finite()
+checkpoints()
+full()
 finish()

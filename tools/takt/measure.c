@@ -137,6 +137,8 @@ static int fail_to_write(const takt_tool *t, const char *path, int error)
 {
     takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
     snprintf(e.message, sizeof e.message, "%s cannot be written: %s", path, strerror(error));
+    if (error == ENOSPC || error == EDQUOT)
+        snprintf(e.hint, sizeof e.hint, "free some space, or write to another place");
     return tool_report_error(t, &e);
 }
 

@@ -207,7 +207,8 @@ takt_status tool_checkpoint_save(tool_training *g);
 takt_status tool_checkpoint_due(tool_training *g);
 /* Waits until the current one is written. */
 takt_status tool_checkpoint_wait(tool_training *g);
-/* Continues from the newest one that can be read; `*found` is false if there is none. */
-takt_status tool_checkpoint_load(tool_training *g, bool *found);
+/* Continues from the newest one that can be read; `*found` is false if there is none. The exit
+ * code. */
+int tool_checkpoint_load(tool_training *g, bool *found);
 
 #endif

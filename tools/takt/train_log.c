@@ -173,7 +173,7 @@ bool tool_log_open(tool_training *g, uint64_t steps, int *code)
     g->log = steps > 0 ? reopen(g, path, steps) : fopen(path, "w");
     if (g->log != NULL)
         return true;
-    *code = tool_usage_error(g->t, 1003, NULL, "%s cannot be written", path);
+    *code = tool_cannot_write(g->t, path);
     return false;
 }
 
@@ -204,10 +204,21 @@ static int draw(tool_training *g)
     return code;
 }
 
+static int close_log(tool_training *g)
+{
+    char path[4096];
+    const bool was_good = ferror(g->log) == 0;
+    errno = was_good ? 0 : EIO;
+    path_of(g, TAKT_F_LOG, "log.jsonl", path, sizeof path);
+    if (fclose(g->log) == 0 && was_good)
+        return TAKT_EXIT_OK;
+    return tool_cannot_write(g->t, path);
+}
+
 int tool_log_close(tool_training *g, int code)
 {
-    if (g->log != NULL && fclose(g->log) != 0 && code == TAKT_EXIT_OK)
-        code = tool_usage_error(g->t, 1003, NULL, "the log could not be written");
+    const int logged = g->log != NULL ? close_log(g) : TAKT_EXIT_OK;
+    code = code == TAKT_EXIT_OK ? logged : code;
     g->log = NULL;
     const int drawn = draw(g);
     forget_points(&g->losses);

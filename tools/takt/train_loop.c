@@ -284,7 +284,8 @@ int tool_train_loop(tool_training *g)
         return TAKT_EXIT_OK;
     fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",
             (unsigned long long)takt_trainer_steps(g->trainer),
-            tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL
+            tool_is_trained(g) ? ", which was the last"
+            : tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL
                 ? "; --resume goes on from here"
                 : ", and nothing was kept: --checkpoint DIR keeps the state");
     return TAKT_EXIT_INTERRUPTED;

@@ -13,6 +13,8 @@
 #include "measure.h"
 #include "train.h"
 
+enum { LONGEST = 2048 }; /* of a path */
+
 static void path_of(const tool_training *g, int generation, char *to, size_t size)
 {
     snprintf(to, size, "%s/checkpoint.%d", tool_text_of(g->t, TAKT_F_CHECKPOINT), generation);
@@ -30,8 +32,8 @@ bool tool_checkpoint_lock(tool_training *g, int *code)
     snprintf(path, sizeof path, "%s/lock", folder);
     g->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (g->lock < 0) {
-        *code =
-            tool_usage_error(g->t, 1003, NULL, "%s cannot be written: %s", path, strerror(errno));
+        *code = tool_usage_error(g->t, 1003, "--checkpoint makes a folder in one that exists",
+                                 "%s cannot be written: %s", path, strerror(errno));
         return false;
     }
     /* The system releases it when this process ends, for whatever reason. */
@@ -56,7 +58,6 @@ static bool make_earlier(const char *folder, char *to, size_t size)
 
 static bool move_into(const char *to_folder, const char *folder, const char *name)
 {
-    enum { LONGEST = 2048 };
     char from[LONGEST], to[LONGEST];
     const bool is_short = snprintf(from, sizeof from, "%s/%s", folder, name) < LONGEST &&
                           snprintf(to, sizeof to, "%s/%s", to_folder, name) < LONGEST;
@@ -65,7 +66,6 @@ static bool move_into(const char *to_folder, const char *folder, const char *nam
 
 bool tool_checkpoint_retire(tool_training *g, int *code)
 {
-    enum { LONGEST = 2048 };
     static const char *const names[] = {"checkpoint.0", "checkpoint.1", "log.jsonl"};
     char earlier[LONGEST];
     bool is_there = false, is_moved = true;
@@ -156,17 +156,45 @@ takt_status tool_checkpoint_save(tool_training *g)
     return status;
 }
 
-/* The steps of a generation, or 0 if it cannot be read. */
-static uint64_t steps_of(tool_training *g, int generation, bool *is_there)
+/* What one of the two files holds. */
+typedef struct generation {
+    bool is_there, is_good;
+    uint64_t steps;
+    takt_error error; /* why it cannot be loaded, unless it is good */
+} generation;
+
+static void look_at(tool_training *g, int number, generation *found)
 {
-    char path[4096];
+    char path[LONGEST];
     struct stat facts;
     const char *note;
-    path_of(g, generation, path, sizeof path);
-    *is_there = stat(path, &facts) == 0;
-    if (!*is_there || takt_trainer_load(g->trainer, path, &note) != TAKT_OK)
-        return 0;
-    return takt_trainer_steps(g->trainer);
+    path_of(g, number, path, sizeof path);
+    *found = (generation){.is_there = stat(path, &facts) == 0};
+    if (!found->is_there)
+        return;
+    found->is_good = takt_trainer_load(g->trainer, path, &note) == TAKT_OK;
+    if (found->is_good)
+        found->steps = takt_trainer_steps(g->trainer);
+    else
+        found->error = *takt_last_error_info(g->t->ctx);
+}
+
+/* A file that can be read is of another training: then the command line is wrong, not the file. */
+static int tell_unfit(tool_training *g, int number, const generation *found)
+{
+    char path[LONGEST];
+    takt_model *model;
+    takt_error e = found->error;
+    path_of(g, number, path, sizeof path);
+    const bool is_model = takt_model_load(g->t->ctx, path, NULL, &model) == TAKT_OK;
+    if (is_model)
+        takt_model_destroy(model);
+    else if (strstr(e.hint, "version") == NULL)
+        snprintf(e.hint, sizeof e.hint,
+                 "neither checkpoint can be read; without --resume the training starts at the "
+                 "beginning, and these files are kept in a folder earlier.1");
+    const int code = tool_report_error(g->t, &e);
+    return is_model ? TAKT_EXIT_USAGE : code;
 }
 
 static bool take_note(tool_training *g, const char *note)
@@ -185,41 +213,59 @@ static bool take_note(tool_training *g, const char *note)
     return true;
 }
 
-takt_status tool_checkpoint_load(tool_training *g, bool *found)
+/* Loads the newer of the two. */
+static bool load_newest(tool_training *g, const generation *both, const char **note, int *code)
 {
-    char path[4096];
-    const char *note = "";
-    bool is_there[2];
-    *found = false;
-    if (tool_text_of(g->t, TAKT_F_CHECKPOINT) == NULL)
-        return TAKT_OK;
-    const uint64_t steps[2] = {steps_of(g, 0, &is_there[0]), steps_of(g, 1, &is_there[1])};
-    if (!is_there[0] && !is_there[1])
-        return TAKT_OK;
-    const int newest = steps[1] > steps[0];
+    char path[LONGEST], lost[LONGEST];
+    const int newest = both[1].is_good && (!both[0].is_good || both[1].steps > both[0].steps);
     path_of(g, newest, path, sizeof path);
-    const takt_status status = takt_trainer_load(g->trainer, path, &note);
-    if (status != TAKT_OK)
-        return status;
-    if (!tool_settings_fit(g, note, "model")) {
+    path_of(g, 1 - newest, lost, sizeof lost);
+    if (both[1 - newest].is_there && !both[1 - newest].is_good && !tool_on(g->t, TAKT_F_QUIET))
+        fprintf(stderr, "takt: %s; %s is used, of step %llu\n", both[1 - newest].error.message,
+                path, (unsigned long long)both[newest].steps);
+    *code = tool_finish(g->t, takt_trainer_load(g->trainer, path, note));
+    if (*code != TAKT_EXIT_OK)
+        return false;
+    *code = TAKT_EXIT_USAGE;
+    if (!tool_settings_fit(g, *note, "model")) {
         tool_usage_error(g->t, 7004, "use the same model, or another folder",
                          "%s belongs to a training of another model", path);
-        return TAKT_ERR_STATE;
+        return false;
     }
-    if (!tool_settings_fit(g, note, "data") || !take_note(g, note)) {
+    if (!tool_settings_fit(g, *note, "data") || !take_note(g, *note)) {
         tool_usage_error(g->t, 7004, "use the same --data, --limit, --val-split and --batch-size",
                          "%s belongs to a training on other data or batches", path);
-        return TAKT_ERR_STATE;
+        return false;
     }
-    tool_settings_compare(g, note);
-    if (is_there[1 - newest] && steps[1 - newest] == 0 && !tool_on(g->t, TAKT_F_QUIET))
-        fprintf(stderr,
-                "takt: the other checkpoint cannot be read: training goes on from step "
-                "%llu\n",
-                (unsigned long long)steps[newest]);
     g->generation = 1 - newest;
-    g->saved_step = steps[newest];
+    g->saved_step = both[newest].steps;
     g->has_saved = true;
+    return true;
+}
+
+static int load(tool_training *g, generation *both, bool *found)
+{
+    const char *note = "";
+    int code;
+    look_at(g, 0, &both[0]);
+    look_at(g, 1, &both[1]);
+    const int first = both[0].is_there ? 0 : 1;
+    if (!both[first].is_there)
+        return TAKT_EXIT_OK;
+    if (!both[0].is_good && !both[1].is_good)
+        return tell_unfit(g, first, &both[first]);
+    if (!load_newest(g, both, &note, &code))
+        return code;
+    tool_settings_compare(g, note);
     *found = true;
-    return TAKT_OK;
+    return TAKT_EXIT_OK;
+}
+
+int tool_checkpoint_load(tool_training *g, bool *found)
+{
+    generation *both = calloc(2, sizeof *both);
+    *found = false;
+    const int code = both != NULL ? load(g, both, found) : tool_finish(g->t, TAKT_ERR_MEMORY);
+    free(both);
+    return code;
 }

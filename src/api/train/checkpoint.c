@@ -87,9 +87,57 @@ takt_status takt_trainer_save(const takt_trainer *t, const char *path, const cha
 
 /* ---- loading ---- */
 
+static const char other_folder[] = "resume with the model and flags it was made with, or save this "
+                                   "training to another folder";
+
 static takt_status foreign(takt_trainer *t, const char *path, const char *what)
 {
-    return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s %s", path, what);
+    takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s %s", path, what);
+    return takt_fail_hint(t->ctx, "%s", other_folder);
+}
+
+static takt_status not_one(takt_trainer *t, const char *path)
+{
+    takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s is not a checkpoint", path);
+    return takt_fail_hint(t->ctx, "--checkpoint names the folder of an earlier training; "
+                                  "checkpoint.0 and checkpoint.1 in it are its own");
+}
+
+/* Another format, such as text, must not be read in its place. A file that cannot be opened is left
+ * to the reader. */
+static takt_status check_magic(takt_trainer *t, const char *path)
+{
+    const takt_files *files = &t->ctx->files;
+    char magic[sizeof TAKTP_MAGIC - 1];
+    size_t length;
+    takt_file *file;
+    if (files->open_read(files->user, path, &file) != 0)
+        return TAKT_OK;
+    takt_status status = takt_file_length(t->ctx, path, file, &length);
+    if (status == TAKT_OK && length >= sizeof magic)
+        status = takt_file_part(t->ctx, path, file, 0, magic, sizeof magic);
+    files->close(files->user, file);
+    if (status == TAKT_OK &&
+        (length < sizeof magic || memcmp(magic, TAKTP_MAGIC, sizeof magic) != 0))
+        status = not_one(t, path);
+    return status;
+}
+
+/* The step in the file. It is not a model to compile again, so the reader's hints do not fit. */
+static takt_status load_step(takt_trainer *t, const char *path, takt_model **from)
+{
+    char message[TAKT_ERROR_TEXT];
+    TAKT_TRY(check_magic(t, path));
+    const takt_status status = takt_model_load(t->ctx, path, NULL, from);
+    if (status != TAKT_ERR_FORMAT && status != TAKT_ERR_UNSUPPORTED)
+        return status;
+    const bool is_newer = status == TAKT_ERR_UNSUPPORTED;
+    memcpy(message, takt_last_error_info(t->ctx)->message, sizeof message);
+    takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s", message);
+    return takt_fail_hint(t->ctx, "%s",
+                          is_newer ? "resume with the version of Takt that wrote it"
+                                   : "the file is cut off or damaged: resume from the other "
+                                     "checkpoint of its folder, or from a copy");
 }
 
 /* Every slot of the step, with its type, and no others. */
@@ -101,15 +149,19 @@ static takt_status compare_slots(takt_trainer *t, const char *path, const takt_m
         return foreign(t, path, "is of another model or optimizer: it has other slots");
     for (size_t i = 0; i < g->slot_count; i++) {
         const takt_slot *slot = takt_graph_find_slot(from->graph, g->slots[i].name);
-        if (slot == NULL)
-            return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT,
-                             "%s is of another model or optimizer: it has no %s", path,
-                             g->slots[i].name);
+        if (slot == NULL) {
+            takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT,
+                      "%s is of another model or optimizer: it has no %s", path, g->slots[i].name);
+            return takt_fail_hint(t->ctx, "%s", other_folder);
+        }
         takt_type_text(g->dims, &g->slots[i].type, own);
         takt_type_text(from->graph->dims, &slot->type, other);
-        if (strcmp(own, other) != 0)
-            return takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s: %s is %s, the model's is %s",
-                             path, slot->name, other, own);
+        if (strcmp(own, other) != 0) {
+            takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT,
+                      "%s is of another model: its %s is %s, the model's is %s", path, slot->name,
+                      other, own);
+            return takt_fail_hint(t->ctx, "%s", other_folder);
+        }
     }
     return TAKT_OK;
 }
@@ -132,18 +184,26 @@ static bool says(const takt_json *object, const char *key, const char *text)
     return v != NULL && v->kind == TAKT_JSON_STRING && strcmp(v->text, text) == 0;
 }
 
+static takt_status other_optimizer(takt_trainer *t, const char *path, const takt_json *name)
+{
+    const bool has_name = name != NULL && name->kind == TAKT_JSON_STRING;
+    takt_fail(t->ctx, TAKT_E_TRAIN_CHECKPOINT, "%s was made with another optimizer%s%.40s, not %s",
+              path, has_name ? ", " : "", has_name ? name->text : "", t->spec.optimizer->name);
+    return takt_fail_hint(t->ctx, "%s", other_folder);
+}
+
 static takt_status read_lineage(takt_trainer *t, const char *path, const takt_model *from,
                                 takt_arena *arena, const takt_json **training)
 {
     const takt_json *root;
     if (from->lineage == NULL)
-        return foreign(t, path, "is not a checkpoint");
+        return not_one(t, path);
     TAKT_TRY(takt_json_parse(t->ctx, arena, from->lineage, strlen(from->lineage), &root));
     *training = root->kind == TAKT_JSON_OBJECT ? takt_json_get(root, "training") : NULL;
     if (*training == NULL || (*training)->kind != TAKT_JSON_OBJECT)
-        return foreign(t, path, "is not a checkpoint");
+        return not_one(t, path);
     if (!says(*training, "optimizer", t->spec.optimizer->name))
-        return foreign(t, path, "was made with another optimizer");
+        return other_optimizer(t, path, takt_json_get(*training, "optimizer"));
     if (whole(*training, "shards") != (uint64_t)t->shards)
         return foreign(t, path, "was made with another number of shards");
     if (!says(*training, "amp", precision_of(t)) &&
@@ -181,7 +241,7 @@ takt_status takt_trainer_load(takt_trainer *t, const char *path, const char **no
     takt_model *from;
     takt_arena arena;
     const takt_json *training = NULL;
-    TAKT_TRY(takt_model_load(t->ctx, path, NULL, &from));
+    TAKT_TRY(load_step(t, path, &from));
     takt_arena_init(&arena, t->ctx);
     takt_status status = read_lineage(t, path, from, &arena, &training);
     if (status == TAKT_OK)

@@ -134,13 +134,19 @@ static void tell_start(const tool_training *g, bool found)
 }
 
 /* Weights of a complete training are written even if its curve, log or last checkpoint could not
- * be. */
+ * be, or if Ctrl-C ended its last evaluation. */
 static int train_and_save(tool_training *g)
 {
     const int trained = tool_train_loop(g);
     const int closed = tool_log_close(g, trained);
-    const bool is_complete = trained == TAKT_EXIT_OK || (!g->is_cut && tool_is_trained(g));
+    const bool is_complete =
+        trained == TAKT_EXIT_OK ||
+        ((!g->is_cut || trained == TAKT_EXIT_INTERRUPTED) && tool_is_trained(g));
     const int saved = is_complete ? finish(g) : trained;
+    if (is_complete && saved != TAKT_EXIT_OK && g->has_saved && g->saved_step == g->steps)
+        fprintf(stderr,
+                "takt: %s has the trained state; the same command with --resume writes it\n",
+                tool_text_of(g->t, TAKT_F_CHECKPOINT));
     return saved != TAKT_EXIT_OK ? saved : closed;
 }
 
@@ -153,11 +159,9 @@ static int train(tool_training *g)
     if (code == TAKT_EXIT_OK)
         code = tool_finish(g->t, tool_settings_init(g));
     if (code == TAKT_EXIT_OK && tool_on(g->t, TAKT_F_RESUME)) {
-        const takt_status status = tool_checkpoint_load(g, &found);
-        if (status == TAKT_ERR_STATE)
-            return TAKT_EXIT_USAGE; /* reported */
-        if (status != TAKT_OK)
-            return tool_finish(g->t, status);
+        code = tool_checkpoint_load(g, &found);
+        if (code != TAKT_EXIT_OK)
+            return code;
         tell_start(g, found);
     } else if (code == TAKT_EXIT_OK && !tool_checkpoint_retire(g, &code)) {
         return code;
