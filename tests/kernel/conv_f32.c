@@ -8,13 +8,24 @@
 
 check_fn check_conv_f32;
 
-enum { X, W, Y, BIAS, AT, REST };
+enum { X, W, Y, BIAS, AT, PICK, REST };
 
 typedef struct operands {
     float *x, *w, *bias;
     size_t *at;
     size_t in, weights, out;
 } operands;
+
+/* Each column reads a channel of its group of `each`. */
+static const int32_t *place_pick(takt_check *c, size_t k, size_t each)
+{
+    const size_t bytes = k * TAKT_CONV_PANEL * sizeof(int32_t);
+    int32_t *pick = check_place(c, PICK, bytes, CHECK_AT_END);
+    for (size_t i = 0; i < k; i++)
+        for (size_t o = 0; o < TAKT_CONV_PANEL; o++)
+            pick[i * TAKT_CONV_PANEL + o] = (int32_t)(o / each * each + i % each);
+    return pick;
+}
 
 /* Offsets into a few lines, in the order of taps or in any. */
 static void place(takt_check *c, takt_conv_f32 *d, int where, operands *o)
@@ -131,6 +142,28 @@ static void groups(takt_check *c, const takt_kernel *reference)
                 round);
 }
 
+/* All columns of some groups: as many as fill a panel, or fewer. */
+static void picked(takt_check *c, const takt_kernel *reference)
+{
+    const takt_conv_f32_info *info = c->kernel->info;
+    int round = 0;
+    for (size_t n = 1; n <= info->picks; n *= 2)
+        for (size_t columns = 1; columns <= 33; columns += 1 + check_below(c, 4), round++) {
+            takt_conv_f32 d = {.lines = 1 + check_below(c, 3),
+                               .columns = columns,
+                               .channels = n * (1 + check_below(c, TAKT_CONV_PANEL / n)),
+                               .k = round % 9 == 0 ? TAKT_GEMM_CHUNK : 1 + check_below(c, 90),
+                               .line = check_below(c, 70),
+                               .step = check_below(c, 40),
+                               .has_room = true,
+                               .adds = round % 3 == 0};
+            d.ld = d.channels + check_below(c, 2) * check_below(c, 40);
+            d.pick = place_pick(c, d.k, n);
+            one(c, reference, d, round);
+            check_intact(c, PICK);
+        }
+}
+
 /* More than a panel, in tiles of two where vectors are long: inputs in runs and apart, and sums
  * that continue. */
 static void wide(takt_check *c, const takt_kernel *reference)
@@ -227,6 +260,7 @@ void check_conv_f32(takt_check *c, const takt_kernel *reference)
     thin(c, reference);
     groups(c, reference);
     wide(c, reference);
+    picked(c, reference);
     c->digest = digest;
     benches(c);
 }

@@ -2,7 +2,9 @@
  *
  * As a product, a group has fewer columns than a tile of the kernel, and its patches take longer to
  * gather than to multiply. Here some lines of one group are copied to where its channels lie
- * together, with padding around them; the kernel of near.c reads each tap from there.
+ * together, with padding around them; the kernel of near.c reads each tap from there. Where vectors
+ * have twice the lanes that a group has columns, several groups are taken at once, and share a
+ * panel of weights.
  */
 #include "backend/cpu/conv/groups.h"
 
@@ -20,14 +22,16 @@ enum {
 };
 
 typedef struct facts {
-    takt_conv_shape shape;
-    takt_near_lines near; /* the copy comes before its scratch */
-    const size_t *at;     /* offset of each element of a patch in the copy, in floats */
-    size_t w;             /* index into step->in */
-    bool is_packed;       /* the weights are, before a run */
-    size_t packed_at;     /* else, in shared scratch */
-    size_t width;         /* positions of a copied line */
-    size_t lines, blocks; /* lines of outputs at a time, and how often that is */
+    takt_conv_shape shape; /* as if those taken at once were one group, with the channels of one */
+    takt_near_lines near;  /* the copy comes before its scratch */
+    const size_t *at;      /* offset of each element of a patch in the copy, in floats */
+    const int32_t *pick;   /* the channel that each column reads there; NULL: all read the same */
+    size_t channels;       /* of a copied position */
+    size_t w;              /* index into step->in */
+    bool is_packed;        /* the weights are, before a run */
+    size_t packed_at;      /* else, in shared scratch */
+    size_t width;          /* positions of a copied line */
+    size_t lines, blocks;  /* lines of outputs at a time, and how often that is */
 } facts;
 
 /* Number of positions of an axis that outputs read. */
@@ -82,13 +86,13 @@ static void copy_line(const facts *f, const float *sample, size_t y, float *to)
     const size_t before = s->before[2] < f->width ? s->before[2] : f->width;
     const size_t room = f->width - before, inside = s->in[2] < room ? s->in[2] : room;
     if (y < s->before[1] || y - s->before[1] >= s->in[1]) {
-        memset(to, 0, f->width * s->cin * sizeof *to);
+        memset(to, 0, f->width * f->channels * sizeof *to);
         return;
     }
-    memset(to, 0, before * s->cin * sizeof *to);
+    memset(to, 0, before * f->channels * sizeof *to);
     copy_positions(sample + (y - s->before[1]) * s->x_at[1], s->x_at[2], inside,
-                   to + before * s->cin, s->cin);
-    memset(to + (before + inside) * s->cin, 0, (room - inside) * s->cin * sizeof *to);
+                   to + before * f->channels, f->channels);
+    memset(to + (before + inside) * f->channels, 0, (room - inside) * f->channels * sizeof *to);
 }
 
 static float *packed(const facts *f, const takt_task *t)
@@ -108,8 +112,10 @@ static void run(const takt_step *s, const takt_task *t)
                        .ld = o->groups * o->cout,
                        .k = o->k,
                        .at = f->at,
-                       .line = o->stride[1] * f->width * o->cin,
-                       .step = o->stride[2] * o->cin,
+                       .pick = f->pick,
+                       .has_room = f->pick != NULL,
+                       .line = o->stride[1] * f->width * f->channels,
+                       .step = o->stride[2] * f->channels,
                        .x = copy,
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
@@ -117,10 +123,10 @@ static void run(const takt_step *s, const takt_task *t)
     for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
         const size_t group = i % o->groups, block = i / o->groups;
         const size_t sample = block / f->blocks, line = block % f->blocks * f->lines;
-        const float *from = x + sample * o->x_sample + group * o->cin;
+        const float *from = x + sample * o->x_sample + group * f->channels;
         c.lines = o->out[1] - line < f->lines ? o->out[1] - line : f->lines;
         for (size_t l = 0; l < extent(o, 1, c.lines); l++)
-            copy_line(f, from, line * o->stride[1] + l, copy + l * f->width * o->cin);
+            copy_line(f, from, line * o->stride[1] + l, copy + l * f->width * f->channels);
         c.w = w + group * takt_panels_columns(takt_near_panels, o->cout) * o->k;
         takt_near_lines_run(&f->near, s, t, &c, (sample * o->out[1] + line) * o->out[2],
                             group * o->cout);
@@ -163,18 +169,34 @@ static takt_status add_operands(takt_planner *p, facts *f)
                                                 pack_constant, f, &f->w);
 }
 
+/* Groups that are taken at once: as many as fill a panel, if that is faster. */
+static size_t bundle_of(const takt_conv_shape *s, const takt_conv_f32_info *info)
+{
+    size_t bundle = TAKT_CONV_PANEL / s->cout;
+    if (s->cin != s->cout || s->cout > info->picks || TAKT_CONV_PANEL % s->cout != 0)
+        return 1;
+    while (s->groups % bundle != 0)
+        bundle--;
+    return bundle;
+}
+
 static takt_status set_taps(takt_planner *p, facts *f)
 {
     const takt_conv_shape *s = &f->shape;
+    const bool picks = f->channels > s->cin;
     size_t *at = takt_planner_get(p, s->k * sizeof *at);
-    if (at == NULL)
+    int32_t *pick = picks ? takt_planner_get(p, s->k * TAKT_CONV_PANEL * sizeof *pick) : NULL;
+    if (at == NULL || (picks && pick == NULL))
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < s->k; i++) {
-        const size_t tap = i / s->cin;
-        at[i] = tap / s->kernel[2] * s->dilation[1] * f->width * s->cin +
-                tap % s->kernel[2] * s->dilation[2] * s->cin + i % s->cin;
+        const size_t tap = i / s->cin, channel = i % s->cin;
+        at[i] = tap / s->kernel[2] * s->dilation[1] * f->width * f->channels +
+                tap % s->kernel[2] * s->dilation[2] * f->channels + (picks ? 0 : channel);
+        for (size_t o = 0; picks && o < TAKT_CONV_PANEL; o++)
+            pick[i * TAKT_CONV_PANEL + o] = (int32_t)(o / s->cin * s->cin + channel);
     }
     f->at = at;
+    f->pick = pick;
     return TAKT_OK;
 }
 
@@ -183,7 +205,9 @@ static void set_lines(takt_planner *p, facts *f, size_t lines)
     const takt_conv_shape *s = &f->shape;
     f->lines = lines;
     f->blocks = (s->out[1] + lines - 1) / lines;
-    f->near.registers = takt_cpu_aligned(extent(s, 1, lines) * f->width * s->cin * sizeof(float));
+    const size_t room = f->pick != NULL ? TAKT_CONV_ROOM : 0;
+    f->near.registers =
+        takt_cpu_aligned((extent(s, 1, lines) * f->width * f->channels + room) * sizeof(float));
     p->step->scratch_each =
         f->near.registers + takt_cpu_aligned(takt_conv_end_scratch(&f->near.end));
     const size_t parts = s->batch * f->blocks * s->groups;
@@ -195,7 +219,7 @@ static size_t most_lines(const takt_planner *p, const facts *f)
 {
     const takt_conv_shape *s = &f->shape;
     const size_t threads = (size_t)(p->settings->threads < 1 ? 1 : p->settings->threads);
-    const size_t line = f->width * s->cin * sizeof(float);
+    const size_t line = f->width * f->channels * sizeof(float);
     size_t lines = 1;
     while (lines < s->out[1] && extent(s, 1, lines + 1) * line <= COPIED_BYTES)
         lines++;
@@ -210,11 +234,16 @@ takt_status takt_conv_groups_compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
-    const takt_conv_shape *s = &f->shape;
+    takt_conv_shape *s = &f->shape;
+    *s = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     f->width = extent(s, 2, s->out[2]);
     p->step->kernel = NULL; /* instead of the product's */
-    f->near.run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
+    const takt_kernel *kernel = takt_planner_kernel(p, "conv_f32");
+    f->near.run = takt_kernel_as_conv_f32(kernel);
+    const size_t bundle = bundle_of(s, kernel->info);
+    s->groups /= bundle;
+    s->cout *= bundle;
+    f->channels = s->cin * bundle;
     TAKT_TRY(set_taps(p, f));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, s->groups * s->cout, &f->near.end));
