@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import benchmark as benchmark
     from . import nn as nn
     from . import ops as ops
+    from ._functions import conv1d, conv2d, conv3d, einsum
     from ._module import Function, Module, Sequential, function, manual_seed
     from ._text import evaluate
     from .benchmark import BenchmarkConfig, find_batch_size, run_benchmark, timed
@@ -56,7 +57,8 @@ __all__ = [
     "RangeError", "RefBackend", "RequirementError", "RunOptions", "SGD", "Sequential",
     "Session", "SessionOptions", "ShapeError", "State", "StateError", "StepResult", "Tensor",
     "TensorInfo", "TorchBackend", "Trainer", "UnsupportedError", "__version__", "array",
-    "asarray", "backends", "benchmark", "compile", "distill", "distillation_loss", "empty",
+    "asarray", "backends", "benchmark", "compile", "conv1d", "conv2d", "conv3d", "distill",
+    "distillation_loss", "einsum", "empty",
     "errors", "evaluate", "explain", "fake_quantize", "find_batch_size", "from_dlpack", "function",
     "get_available_providers", "get_device", "load", "loads", "low_rank_factorization",
     "lowrank", "manual_seed", "nn", "numpy", "ops", "prune", "quantize", "run_benchmark",
@@ -75,6 +77,8 @@ def backends() -> "list[dict[str, object]]":
 
 _LATER = {
     "Tensor": "_tensor", "tensor": "_tensor", "evaluate": "_text",
+    "conv1d": "_functions", "conv2d": "_functions", "conv3d": "_functions",
+    "einsum": "_functions",
     "Module": "_module", "Parameter": "_trace", "State": "_trace", "Sequential": "_module",
     "Trainer": "_train", "Callback": "_train", "StepResult": "_train", "EpochResult": "_train",
     "Optimizer": "_optimizers", "SGD": "_optimizers", "Adam": "_optimizers",

@@ -37,6 +37,31 @@ class Ops(unittest.TestCase):
         self.assertEqual(takt.ops.not_(takt.array([True, False])).tolist(), [False, True])
         self.assertEqual(takt.ops.add([1.0, 2.0], [3.0, 4.0]).tolist(), [4, 6])
 
+    def test_functions(self):
+        x = takt.array([[1.0, -2.0], [3.0, 4.0]])
+        self.assertEqual(takt.einsum("ij,kj->ik", x, x).tolist(), [[5, -5], [-5, 25]])
+        line = takt.array([[[1.0, 2.0, 3.0, 4.0]]])
+        taps = takt.array([[[1.0, 0.0, -1.0]]])
+        self.assertEqual(takt.conv1d(line, taps).tolist(), [[[-2, -2]]])
+        self.assertEqual(takt.conv1d(line, taps, takt.array([1.0]), padding="same").tolist(),
+                         [[[-1, -1, -1, 4]]])
+        self.assertEqual(takt.conv1d(line, taps, padding=1, stride=2).tolist(), [[[-2, -2]]])
+        image, kernel = takt.zeros([2, 4, 9, 7]), takt.zeros([6, 2, 3, 2])
+        for how, shape in (({}, (2, 6, 7, 6)), ({"padding": (1, 0)}, (2, 6, 9, 6)),
+                           ({"padding": "same"}, (2, 6, 9, 7)),
+                           ({"stride": 2, "dilation": [1, 2]}, (2, 6, 4, 3))):
+            made = takt.conv2d(image, kernel, takt.zeros([6]), groups=2, **how)
+            self.assertEqual(made.shape, shape)
+        made = takt.conv3d(takt.zeros([1, 1, 3, 3, 3]), takt.zeros([2, 1, 2, 2, 2]))
+        self.assertEqual(made.shape, (1, 2, 2, 2, 2))
+        for bad in (lambda: takt.einsum(x, "ij->ji"), lambda: takt.conv2d(line, taps),
+                    lambda: takt.conv1d(line, taps, stride="2"),
+                    lambda: takt.conv1d(line, taps, padding="full"),
+                    lambda: takt.conv1d(line, taps, padding="same", stride=2),
+                    lambda: takt.conv2d(image, kernel, stride=(1, 2, 3))):
+            with self.assertRaises(takt.ArgumentError):
+                bad()
+
     def test_mistakes(self):
         x = takt.array([[1.0, 2.0]])
         for bad, error in ((lambda: takt.ops.matmul(x, x), takt.ShapeError),
