@@ -6,7 +6,8 @@
  * (element-wise operations, quantisation, concat, pad, slice, gather, reductions over space) are
  * computed on the second form too, so chains need no transposes inside; everything else takes the
  * first. An enlarged picture that nothing asks for with channels last is made in the model's own
- * form: what is transposed is then the small one.
+ * form: what is transposed is then the small one. So is a pool of floats between nodes that need no
+ * channels last.
  *
  * Sums keep their order: that of a convolution does not depend on the layout, and a reduction is
  * only moved if its axes keep theirs. So no bit changes. */
@@ -136,13 +137,21 @@ static bool has_window(const takt_op *op)
     return false;
 }
 
+/* A pool of floats that is read, and whose operand was made, in the model's own form: backends have
+ * kernels for it, and two transposes would take longer than the pool. */
+static bool stays_first(const takt_layout *l, takt_id id, const takt_node *n)
+{
+    return (n->op == &takt_op_max_pool || n->op == &takt_op_avg_pool) &&
+           n->type->dtype == TAKT_F32 && !l->is_asked[id] && l->last[n->in[0]] == TAKT_NONE;
+}
+
 /* Convolutions, pools and their gradients: operands, result and the shape attribute are permuted
  * alike. */
 static bool window(takt_layout *l, takt_id id, const takt_node *n)
 {
     const int rank = n->type->rank, at = takt_op_attr_index(n->op, "layout"),
               shape = takt_op_attr_index(n->op, "shape");
-    if (!has_window(n->op) || n->attr[at].i64 != TAKT_NCHW)
+    if (!has_window(n->op) || n->attr[at].i64 != TAKT_NCHW || stays_first(l, id, n))
         return false;
     takt_attr attrs[TAKT_MAX_ATTRS];
     takt_dim dims[TAKT_MAX_RANK];

@@ -23,8 +23,9 @@ static void one(takt_check *c, const takt_kernel *reference, takt_pool_f32 p, in
     check_fill_f32(c, x, in, values);
     for (size_t q = 0; q < p.columns; q++)
         divisor[q] = (float)check_below(c, 10);
+    const bool is_whole = check_below(c, 2) == 0;
     for (size_t i = 0; i < p.rows; i++)
-        rows[i] = check_below(c, 4) == 0 ? NULL : x + i * p.width * p.channels;
+        rows[i] = !is_whole && check_below(c, 4) == 0 ? NULL : x + i * p.width * p.channels;
     p.x = rows;
     p.divisor = round & 1 ? divisor : NULL;
     float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
@@ -58,7 +59,7 @@ static void bench(takt_check *c)
 
 void check_pool_f32(takt_check *c, const takt_kernel *reference)
 {
-    static const size_t taps[][2] = {{3, 3}, {1, 1}, {2, 2}, {1, 4}, {5, 3}};
+    static const size_t taps[][2] = {{3, 3}, {1, 1}, {2, 2}, {1, 4}, {5, 3}, {5, 5}};
     int round = 0;
     for (size_t n = 1; n <= 70; n++)
         for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
@@ -71,6 +72,20 @@ void check_pool_f32(takt_check *c, const takt_kernel *reference)
                                    .stride = stride,
                                    .dilation = 1 + (round % 5 == 4),
                                    .before = check_below(c, 4)};
+                one(c, reference, p, round);
+            }
+    /* One channel, whose outputs fill lanes; and as many of them as a row has room for. */
+    for (size_t width = 1; width <= 300; width += 1 + width / 40)
+        for (size_t t = 0; t < sizeof taps / sizeof *taps; t++)
+            for (size_t stride = 1; stride <= 3; stride++, round++) {
+                const size_t dilation = 1 + (round % 4 == 3), span = (taps[t][1] - 1) * dilation;
+                takt_pool_f32 p = {.channels = 1,
+                                   .columns = width > span ? (width - span - 1) / stride + 1 : 1,
+                                   .width = width,
+                                   .rows = taps[t][0],
+                                   .taps = taps[t][1],
+                                   .stride = stride,
+                                   .dilation = dilation};
                 one(c, reference, p, round);
             }
     bench(c);

@@ -23,6 +23,7 @@
  *   vf_pick(table, i)    table[n] of eight floats
  *   vf_relu(x)           x < 0 ? +0 : x
  *   vf_limit(x, hi)      vf_min for a bound that is not NaN
+ *   vf_even(a, b)        lanes 0, 2, 4, ... of a, then those of b
  *   vf_lower(x, hi)      the same for one that is not zero either
  *   vf_raise(x, lo)      vf_max for a bound that is not NaN
  *   vi_trunc, vi_round   float -> int32, saturating, NaN -> 0

@@ -35,6 +35,7 @@ static inline vf vf_div(vf a, vf b) { return a / b; }
 static inline vf vf_sqrt(vf a) { return sqrtf(a); }
 static inline vf vf_fma(vf a, vf b, vf c) { return fmaf(a, b, c); }
 static inline vf vf_fnma(vf a, vf b, vf c) { return fmaf(-a, b, c); }
+static inline vf vf_even(vf a, vf b) { (void)b; return a; }
 static inline vf vf_floor(vf a) { return floorf(a); }
 static inline vf vf_ceil(vf a) { return ceilf(a); }
 static inline vf vf_trunc(vf a) { return truncf(a); }

@@ -71,6 +71,24 @@ double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3])
     return count;
 }
 
+double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double known,
+                          float *divisors)
+{
+    const double lines = (double)taps_within(s, 0, at[0], s->count_pad) *
+                         (double)taps_within(s, 1, at[1], s->count_pad);
+    if (lines == known)
+        return known;
+    const size_t span = (s->kernel[2] - 1) * s->dilation[2], end = s->before[2] + s->in[2];
+    const float whole = (float)(lines * (double)s->kernel[2]);
+    for (size_t q = 0; q < s->out[2]; q++) {
+        const size_t from = q * s->stride[2];
+        const bool is_whole = from >= s->before[2] && from + span < end;
+        divisors[q] =
+            is_whole ? whole : (float)(lines * (double)taps_within(s, 2, q, s->count_pad));
+    }
+    return lines;
+}
+
 /* ---- one window ---- */
 
 typedef struct window {

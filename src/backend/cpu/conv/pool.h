@@ -24,6 +24,10 @@ typedef struct takt_pool_shape {
 takt_pool_shape takt_pool_shape_of(const takt_graph *g, takt_id node);
 /* The number of elements by which an average of output `at` is divided. */
 double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3]);
+/* The same for a line of outputs, unless they are there: a line whose windows have as many rows,
+ * which is returned, had `known`; -1: none. */
+double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double known,
+                          float *divisors);
 /* Any of the five ops on sample and channel number `plane`: `a` and `b` are its inputs (b NULL if
  * it has one), `sums` room for one double per position of x. */
 void takt_pool_plane(const takt_pool_shape *s, size_t plane, const void *a, const void *b, void *to,
@@ -37,6 +41,9 @@ size_t takt_pool_half_scratch(const takt_pool_shape *c);
 /* Gradients in f32 with channels last (pool_dx.c): fills in p->step, whose views are set. */
 bool takt_pool_has_dx(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_shape *shape);
+/* Largest values and averages of f32 with channels first (pool_lines.c): the same. */
+bool takt_pool_has_lines(const takt_pool_shape *s);
+TAKT_MUST_USE takt_status takt_pool_lines_compile(takt_planner *p, const takt_pool_shape *shape);
 /* Any of four ops in 16 bits with channels last (pool_widened.c): the same. */
 bool takt_pool_is_widened(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_widened_compile(takt_planner *p, const takt_pool_shape *shape);

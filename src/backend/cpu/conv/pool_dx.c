@@ -84,12 +84,13 @@ static void run_block(const takt_step *s, const takt_task *t, size_t sample, siz
                           .dx = to,
                           .divisor = is_max ? NULL : divisors,
                           .is_disjoint = is_disjoint(c)};
+    double known = -1;
     clear(c, dx, channels);
     for (size_t row = 0; row < c->out[0] * c->out[1] && !takt_poll_stops(t->poll); row++) {
-        size_t at[3] = {row / c->out[1], row % c->out[1], 0};
+        const size_t at[2] = {row / c->out[1], row % c->out[1]};
         find_rows(c, x, dx, at, rows, to);
-        for (; !is_max && at[2] < c->out[2]; at[2]++)
-            divisors[at[2]] = (float)takt_pool_divisor(c, at);
+        if (!is_max)
+            known = takt_pool_divisors(c, at, known, divisors);
         p.dy = dy + row * c->out[2] * c->channels;
         f->run(&p);
     }

@@ -106,10 +106,8 @@ static void begin(line *l, size_t row, const uint16_t *x)
         if (l->x[k] != NULL)
             widen(l, x + under * s->in[2] * s->channels, s->in[2], room);
     }
-    for (size_t q = 0; !is_largest(s) && q < s->out[2]; q++) {
-        const size_t at[3] = {l->at[0], l->at[1], q};
-        l->divisors[q] = (float)takt_pool_divisor(s, at);
-    }
+    if (!is_largest(s))
+        (void)takt_pool_divisors(s, l->at, -1, l->divisors);
 }
 
 static void run(const takt_step *s, const takt_task *t)

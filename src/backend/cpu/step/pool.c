@@ -1,4 +1,5 @@
-/* pool.c - pools and their gradients: with channels last by rows, the rest by planes. */
+/* pool.c - pools and their gradients: rows with channels last, lines with channels first, the rest
+ * by planes. */
 #include <string.h>
 
 #include "backend/cpu/conv/pool.h"
@@ -22,7 +23,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 
 /* ---- rows ---- */
 
-static void find_rows(const takt_pool_shape *s, const float *sample, const size_t at[3],
+static void find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],
                       const float **rows)
 {
     for (size_t a = 0; a < s->kernel[0]; a++)
@@ -56,14 +57,15 @@ static void run_rows(const takt_step *s, const takt_task *t)
                        .x = rows,
                        .divisor = is_average ? divisors : NULL};
     size_t first, end;
+    double known = -1;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++) {
         const size_t within = row % per_sample;
-        size_t at[3] = {within / c->out[1], within % c->out[1], 0};
+        const size_t at[2] = {within / c->out[1], within % c->out[1]};
         find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample,
                   at, rows);
-        for (; is_average && at[2] < c->out[2]; at[2]++)
-            divisors[at[2]] = (float)takt_pool_divisor(c, at);
+        if (is_average)
+            known = takt_pool_divisors(c, at, known, divisors);
         p.y = (float *)takt_view_data(t, &s->out[0]) + row * c->out[2] * c->channels;
         f->run(&p);
     }
@@ -206,6 +208,8 @@ static takt_status compile(takt_planner *p)
         return takt_pool_dx_compile(p, c);
     if (takt_pool_is_widened(c) && !has_halves(c))
         return takt_pool_widened_compile(p, c);
+    if (takt_pool_has_lines(c))
+        return takt_pool_lines_compile(p, c);
     s->data = f;
     if (has_bytes(c) || has_halves(c)) {
         s->run = has_bytes(c) ? run_bytes : run_halves;
@@ -215,7 +219,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_OK;
     }
     if (!has_rows(c)) {
-        s->note = "only floats with channels last have a kernel";
+        s->note = "only pools of floats have a kernel with channels first";
         s->scratch_each = takt_cpu_aligned(c->area * sizeof(double));
         s->run = run_planes;
         s->task_count =
