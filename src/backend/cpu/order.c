@@ -32,16 +32,20 @@ static bool stops(const takt_poll *poll, size_t i)
     return i % POLLED == 0 && i > 0 && takt_poll_stops(poll);
 }
 
+static takt_keyed item_of(const takt_order_line *l, size_t i)
+{
+    uint64_t key;
+    if (l->dtype == TAKT_F32) /* the common case */
+        key = key_of_double((double)((const float *)l->data)[i * l->stride]);
+    else
+        key = key_of(l->dtype, l->data, i * l->stride);
+    return (takt_keyed){l->descending ? ~key : key, i};
+}
+
 bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *poll)
 {
-    const uint64_t flip = l->descending ? UINT64_MAX : 0;
     for (size_t i = 0; i < l->n; i++) {
-        uint64_t key;
-        if (l->dtype == TAKT_F32) /* the common case */
-            key = key_of_double((double)((const float *)l->data)[i * l->stride]);
-        else
-            key = key_of(l->dtype, l->data, i * l->stride);
-        to[i] = (takt_keyed){key ^ flip, i};
+        to[i] = item_of(l, i);
         if (stops(poll, i))
             return false;
     }
@@ -52,7 +56,7 @@ bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *
 
 static bool is_before(const takt_keyed *a, const takt_keyed *b)
 {
-    return a->key != b->key ? a->key < b->key : a->place < b->place;
+    return (a->key < b->key) | ((a->key == b->key) & (a->place < b->place)); /* no branch */
 }
 
 static void insertion(takt_keyed *items, size_t n)
@@ -121,8 +125,8 @@ static void sink(takt_keyed *heap, size_t n, size_t at)
         size_t child = 2 * at + 1;
         if (child >= n)
             break;
-        if (child + 1 < n && is_before(&heap[child], &heap[child + 1]))
-            child++;
+        if (child + 1 < n)
+            child += is_before(&heap[child], &heap[child + 1]);
         if (!is_before(&it, &heap[child]))
             break;
         heap[at] = heap[child];
@@ -154,21 +158,54 @@ static bool heap_sort(takt_keyed *heap, size_t n, const takt_poll *poll)
     return true;
 }
 
-bool takt_order_select(takt_keyed *items, size_t n, size_t k, const takt_poll *poll)
+/* Whether one of BLOCK floats may come before `last`, which a NaN in either place does not deny. */
+enum { BLOCK = 16 };
+static bool may_enter(const float *x, float last, bool descending)
 {
+    int count = 0;
+    if (descending)
+        for (int i = 0; i < BLOCK; i++)
+            count |= !(x[i] <= last);
+    else
+        for (int i = 0; i < BLOCK; i++)
+            count |= !(x[i] >= last);
+    return count != 0;
+}
+
+/* Puts elements [first, end) that come before the root of the heap in its place. `x`: the line, if
+ * it is of adjacent floats. */
+static void enter(const takt_order_line *l, const float *x, takt_keyed *heap, size_t k,
+                  const size_t range[2])
+{
+    float last = x != NULL ? x[heap[0].place] : 0;
+    for (size_t i = range[0]; i < range[1]; i++) {
+        if (x != NULL && (l->descending ? x[i] <= last : x[i] >= last))
+            continue; /* most, without a key */
+        const takt_keyed it = item_of(l, i);
+        if (!is_before(&it, &heap[0]))
+            continue;
+        heap[0] = it;
+        sink(heap, k, 0);
+        last = x != NULL ? x[heap[0].place] : 0;
+    }
+}
+
+bool takt_order_select(const takt_order_line *l, takt_keyed *heap, size_t k, const takt_poll *poll)
+{
+    const float *x = l->dtype == TAKT_F32 && l->stride == 1 ? l->data : NULL;
     if (k == 0)
         return true;
-    if (!heap_make(items, k, poll))
+    const takt_order_line first = {l->dtype, l->data, l->stride, k, l->descending};
+    if (!takt_order_keys(&first, heap, poll) || !heap_make(heap, k, poll))
         return false;
-    for (size_t i = k; i < n; i++) {
-        if (i % (POLLED / 4) == 0 && takt_poll_stops(poll))
+    for (size_t i = k, n; i < l->n; i += n) {
+        n = l->n - i < BLOCK ? l->n - i : BLOCK;
+        if (i % (POLLED / 4) < BLOCK && takt_poll_stops(poll))
             return false;
-        if (is_before(&items[i], &items[0])) {
-            items[0] = items[i];
-            sink(items, k, 0);
-        }
+        if (x == NULL || n < BLOCK || may_enter(x + i, x[heap[0].place], l->descending))
+            enter(l, x, heap, k, (const size_t[]){i, i + n});
     }
-    return heap_sort(items, k, poll);
+    return heap_sort(heap, k, poll);
 }
 
 bool takt_order_by_place(takt_keyed *items, size_t n, const takt_poll *poll)

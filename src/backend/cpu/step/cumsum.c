@@ -1,4 +1,8 @@
-/* cumsum.c - running sums, added one by one; f16 and bf16 are summed in f32. */
+/* cumsum.c - running sums, added one by one; f16 and bf16 are summed in f32.
+ *
+ * Each sum waits for the one before it, so several are made at once: neighbours where there are
+ * enough of them, else several lines side by side.
+ */
 #include <string.h>
 
 #include "backend/cpu/axis.h"
@@ -20,7 +24,7 @@ static const char *accepts(const takt_graph *g, takt_id node)
 
 /* Advances `n` sums by one element each. Integers wrap, so all types of one width are alike. */
 #define ADD(T)                                                                                     \
-    static void add_##T(T *sum, const T *x, T *y, size_t n, bool exclusive)                        \
+    static void add_##T(T *restrict sum, const T *x, T *y, size_t n, bool exclusive)               \
     {                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                           \
             const T next = (T)(sum[i] + x[i]);                                                     \
@@ -51,12 +55,13 @@ static void add(takt_dtype dtype, void *sum, const void *x, void *y, size_t n, b
         add_uint8_t(sum, x, y, n, exclusive);
 }
 
-enum { TILE = 256 }; /* neighbouring sums made at once */
+/* Neighbouring sums that a task has, and bytes of them that are made at once. */
+enum { TILE = 256, SUM_BYTES = 4096 };
 
 /* Sums [at, at + n) of the inner axes below one outer index. */
 static void tile(const facts *f, const char *x, char *y, size_t n, takt_pace *pace)
 {
-    char sum[TILE * 8] = {0};
+    char sum[SUM_BYTES] = {0};
     float wide[TILE], result[TILE];
     const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
     const takt_convert widen = {.to = TAKT_F32, .from = f->dtype};
@@ -73,21 +78,110 @@ static void tile(const facts *f, const char *x, char *y, size_t n, takt_pace *pa
     }
 }
 
-static void run(const takt_step *s, const takt_task *t)
+static void tiles(const facts *f, const takt_task *t, const takt_step *s)
 {
-    const facts *f = s->data;
     const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
-    const size_t tiles = (f->x.inner + TILE - 1) / TILE;
+    const size_t count = (f->x.inner + TILE - 1) / TILE;
+    const size_t most = f->compute == f->dtype ? SUM_BYTES / bytes / TILE : 1;
     const char *x = takt_view_data(t, &s->in[0]);
     char *y = takt_view_data(t, &s->out[0]);
     size_t first, end;
-    takt_cpu_share(f->x.outer * tiles, 1, t->index, s->task_count, &first, &end);
+    takt_cpu_share(f->x.outer * count, 1, t->index, s->task_count, &first, &end);
     takt_pace pace = takt_pace_of(t);
-    for (size_t i = first; i < end && !takt_pace_stops(&pace, 8); i++) {
-        const size_t column = i % tiles * TILE;
-        const size_t at = (i / tiles * f->x.size * f->x.inner + column) * bytes;
-        tile(f, x + at, y + at, f->x.inner - column < TILE ? f->x.inner - column : TILE, &pace);
+    for (size_t i = first, n; i < end && !takt_pace_stops(&pace, 8); i += n) {
+        const size_t left = end - i < count - i % count ? end - i : count - i % count;
+        n = left < most ? left : most;
+        const size_t column = i % count * TILE, rest = f->x.inner - column;
+        const size_t at = (i / count * f->x.size * f->x.inner + column) * bytes;
+        tile(f, x + at, y + at, rest < n * TILE ? rest : n * TILE, &pace);
     }
+}
+
+/* ---- lines ---- */
+
+enum { ABREAST = 8, SHORT = 1024 }; /* lines at a time, and elements of each between two polls */
+
+/* Lines whose elements lie `step` apart, from `from[r]` on. */
+typedef struct lines {
+    size_t from[ABREAST], count;
+    ptrdiff_t step;
+    bool exclusive;
+} lines;
+
+#define LINES(T)                                                                                   \
+    static inline __attribute__((always_inline)) void each_##T(                                    \
+        const lines *l, T *total, const T *x, T *y, size_t n, const size_t count, const bool last) \
+    {                                                                                              \
+        T sum[ABREAST];                                                                            \
+        memcpy(sum, total, sizeof sum);                                                            \
+        for (; n > 0; n--, x += l->step, y += l->step)                                             \
+            for (size_t r = 0; r < count; r++) {                                                   \
+                const T before = sum[r];                                                           \
+                sum[r] = (T)(sum[r] + x[l->from[r]]);                                              \
+                y[l->from[r]] = last ? sum[r] : before;                                            \
+            }                                                                                      \
+        memcpy(total, sum, sizeof sum);                                                            \
+    }                                                                                              \
+    static void lines_##T(const lines *l, void *total, const void *x, void *y, size_t n)           \
+    {                                                                                              \
+        if (l->count == ABREAST && !l->exclusive)                                                  \
+            each_##T(l, total, x, y, n, ABREAST, true);                                            \
+        else                                                                                       \
+            each_##T(l, total, x, y, n, l->count, !l->exclusive);                                  \
+    }
+LINES(double)
+LINES(float)
+LINES(uint64_t)
+LINES(uint32_t)
+
+typedef void lines_fn(const lines *l, void *total, const void *x, void *y, size_t n);
+
+/* NULL: lines of this type have no loop. */
+static lines_fn *lines_of(takt_dtype dtype)
+{
+    if (dtype == TAKT_F64)
+        return lines_double;
+    if (dtype == TAKT_F32)
+        return lines_float;
+    return takt_dtype_bits(dtype) == 64   ? lines_uint64_t
+           : takt_dtype_bits(dtype) == 32 ? lines_uint32_t
+                                          : NULL;
+}
+
+/* Whether vectors of neighbours would be shorter than several lines. */
+static bool has_lines(const facts *f)
+{
+    return f->x.inner < ABREAST && lines_of(f->dtype) != NULL;
+}
+
+static void run_lines(const facts *f, const takt_task *t, const takt_step *s)
+{
+    const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8, size = f->x.size;
+    const char *x = takt_view_data(t, &s->in[0]);
+    char *y = takt_view_data(t, &s->out[0]);
+    size_t first, end;
+    takt_cpu_share(f->x.outer * f->x.inner, 1, t->index, s->task_count, &first, &end);
+    for (size_t i = first; i < end; i += ABREAST) {
+        lines l = {.count = end - i < ABREAST ? end - i : ABREAST,
+                   .step = f->reverse ? -(ptrdiff_t)f->x.inner : (ptrdiff_t)f->x.inner,
+                   .exclusive = f->exclusive};
+        for (size_t r = 0; r < l.count; r++)
+            l.from[r] = (i + r) / f->x.inner * size * f->x.inner + (i + r) % f->x.inner;
+        uint64_t total[ABREAST] = {0};
+        for (size_t k = 0; k < size && !takt_poll_stops(t->poll); k += SHORT) {
+            const size_t at = (f->reverse ? size - 1 - k : k) * f->x.inner * bytes;
+            lines_of(f->dtype)(&l, total, x + at, y + at, size - k < SHORT ? size - k : SHORT);
+        }
+    }
+}
+
+static void run(const takt_step *s, const takt_task *t)
+{
+    const facts *f = s->data;
+    if (has_lines(f))
+        run_lines(f, t, s);
+    else
+        tiles(f, t, s);
 }
 
 static takt_status compile(takt_planner *p)
@@ -111,7 +205,8 @@ static takt_status compile(takt_planner *p)
     p->step->data = f;
     const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
     p->step->task_count =
-        takt_cpu_tasks(p, count, 8 * count, f->x.outer * ((f->x.inner + TILE - 1) / TILE));
+        takt_cpu_tasks(p, count, 8 * count,
+                       f->x.outer * (has_lines(f) ? f->x.inner : (f->x.inner + TILE - 1) / TILE));
     return TAKT_OK;
 }
 

@@ -1,4 +1,5 @@
-/* sort.c - sort and top_k: sorts each line along the axis in scratch. */
+/* sort.c - sort and top_k: each line along the axis is sorted, or its first few kept, in scratch.
+ */
 #include "backend/cpu/axis.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/order.h"
@@ -19,12 +20,13 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 /* False: the task must end. */
-static bool order(const facts *f, takt_keyed *items, const takt_poll *poll)
+static bool order(const facts *f, const takt_order_line *line, takt_keyed *items,
+                  const takt_poll *poll)
 {
-    const size_t n = f->x.size;
     if (!f->is_top)
-        return takt_order_sort(items, items + n, n, poll);
-    return takt_order_select(items, n, f->keep, poll) &&
+        return takt_order_keys(line, items, poll) &&
+               takt_order_sort(items, items + line->n, line->n, poll);
+    return takt_order_select(line, items, f->keep, poll) &&
            (f->is_sorted || takt_order_by_place(items, f->keep, poll));
 }
 
@@ -47,7 +49,7 @@ static void run(const takt_step *s, const takt_task *t)
                                       .stride = f->x.inner,
                                       .n = f->x.size,
                                       .descending = f->descending};
-        if (!takt_order_keys(&keys, items, t->poll) || !order(f, items, t->poll))
+        if (!order(f, &keys, items, t->poll))
             return;
         for (size_t k = 0; k < f->keep && !takt_pace_stops(&pace, 4); k++) {
             const size_t at = to + k * f->x.inner;
@@ -74,12 +76,14 @@ static takt_status compile(takt_planner *p)
     f->descending = takt_node_int(n, f->is_top ? "largest" : "descending") != 0;
     f->is_sorted = takt_node_int(n, "sorted") != 0;
     f->dtype = p->step->in[0].dtype;
-    if (!takt_size_mul(f->x.size, (f->is_top ? 1 : 2) * sizeof(takt_keyed), &p->step->scratch_each))
+    const size_t items = f->is_top ? f->keep : f->x.size;
+    if (!takt_size_mul(items, (f->is_top ? 1 : 2) * sizeof(takt_keyed), &p->step->scratch_each))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a line to sort is too long");
     p->step->run = run;
     p->step->data = f;
     const double count = (double)f->x.outer * (double)f->x.size * (double)f->x.inner;
-    p->step->task_count = takt_cpu_tasks(p, 100 * count, 0, f->x.outer * f->x.inner);
+    p->step->task_count =
+        takt_cpu_tasks(p, (f->is_top ? 20 : 100) * count, 0, f->x.outer * f->x.inner);
     return TAKT_OK;
 }
 
