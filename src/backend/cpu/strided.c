@@ -166,6 +166,14 @@ void takt_strided_copy(const takt_strided *w, const void *from, void *to, size_t
 
 enum { LINE = 64, FEW_ROWS = 16 }; /* elements, and rows of a transposition that share a line */
 
+/* Squares of the two innermost loops are transposed, whatever the others do. */
+static bool is_transposed(const takt_strided *w)
+{
+    const int inner = w->rank - 1;
+    return inner > 0 && w->stride[inner - 1] == 1 && w->stride[inner] != 1 &&
+           w->count / (size_t)w->dim[inner] >= FEW_ROWS;
+}
+
 /* A transposition whose parts would have so few rows that each reads a little of every cache
  * line. */
 static bool is_cut_across(const takt_strided *w, size_t parts)
@@ -210,7 +218,14 @@ void takt_strided_part(const takt_strided *w, const void *from, void *to, size_t
         copy_columns(w, from, to, first, end);
         return;
     }
-    takt_cpu_share(w->count, LINE, index, parts, &first, &end);
+    if (parts > 1 && is_transposed(w)) { /* part of a row would be read element by element */
+        const size_t cols = (size_t)w->dim[w->rank - 1];
+        takt_cpu_share(w->count / cols, FEW_ROWS, index, parts, &first, &end);
+        first *= cols;
+        end *= cols;
+    } else {
+        takt_cpu_share(w->count, LINE, index, parts, &first, &end);
+    }
     takt_strided_copy(w, from, (char *)to + first * w->bytes, first, end);
 }
 

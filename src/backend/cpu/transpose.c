@@ -65,6 +65,28 @@ static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_
         column(from, to, to_step, rows);
 }
 
+/* ROWS by ROWS elements, one line of the result after the other. */
+static void lines(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
+{
+    for (int i = 0; i < ROWS; i++)
+        __builtin_prefetch(from + i * from_step + ROWS * BYTES);
+    for (int r = 0; r < ROWS; r += SIDE)
+        for (int c = 0; c < ROWS; c += SIDE)
+            transpose_block(from + c * from_step + r * BYTES, from_step,
+                            to + r * to_step + c * BYTES, to_step);
+}
+
+/* The same as block() for rows of the result so far apart that they share few places in L1, which
+ * would evict lines before they are whole. */
+static void block_of_lines(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step,
+                           size_t rows, size_t cols)
+{
+    size_t c = 0;
+    for (; rows == ROWS && c + ROWS <= cols; c += ROWS)
+        lines(from + (ptrdiff_t)c * from_step, from_step, to + c * BYTES, to_step);
+    block(from + (ptrdiff_t)c * from_step, from_step, to + c * BYTES, to_step, rows, cols - c);
+}
+
 /* Three source rows to rows of three: an image's channels, from first to last. */
 static void three(const char *from, ptrdiff_t from_step, char *to, size_t rows)
 {
@@ -91,11 +113,13 @@ void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_
         three(from.data, from.step, to.data, rows);
         return;
     }
+    void (*const run)(const char *, ptrdiff_t, char *, ptrdiff_t, size_t, size_t) =
+        to.step % 2048 == 0 ? block_of_lines : block;
     for (size_t c = 0; c < cols; c += COLS)
         for (size_t r = 0; r < rows; r += ROWS)
-            block(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
-                  to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step,
-                  rows - r < ROWS ? rows - r : ROWS, cols - c < COLS ? cols - c : COLS);
+            run(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
+                to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step,
+                rows - r < ROWS ? rows - r : ROWS, cols - c < COLS ? cols - c : COLS);
 }
 
 /* ---- elements of two bytes ---- */

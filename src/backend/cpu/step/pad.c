@@ -98,42 +98,132 @@ static void constant_rows(const facts *f, takt_pace *pace, char *y, const char *
     fill(f, y, filled, range[1] * wide - filled);
 }
 
+/* ---- other modes ---- */
+
+/* Elements [first, end) of a row of the result: y[i] = x[start + i * by]. */
+typedef struct piece {
+    int64_t first, end, start, by;
+} piece;
+
+/* The pieces before and after the row of x itself. */
+static void pieces_of(const facts *f, piece of[2])
+{
+    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1],
+                  skip = f->before[f->rank - 1];
+    const int64_t low = skip < 0 ? 0 : skip < wide ? skip : wide;
+    const int64_t high = skip + size < wide ? skip + size : wide;
+    of[0] = (piece){.end = low};
+    of[1] = (piece){.first = high < low ? low : high, .end = wide, .start = size - 1};
+    if (f->mode == REFLECT) {
+        of[0].start = skip;
+        of[1].start = 2 * (size - 1) + skip;
+        of[0].by = of[1].by = -1;
+    } else if (f->mode == WRAP) {
+        of[0].start = size - skip;
+        of[1].start = -skip - size;
+        of[0].by = of[1].by = 1;
+    }
+}
+
+#define PIECE(T)                                                                                   \
+    static void piece_##T(const piece *of, const void *from, void *to)                             \
+    {                                                                                              \
+        const T *x = from;                                                                         \
+        T *y = to;                                                                                 \
+        for (int64_t i = of->first, at = of->start + i * of->by; i < of->end; i++, at += of->by)   \
+            y[i] = x[at];                                                                          \
+    }
+PIECE(uint8_t)
+PIECE(uint16_t)
+PIECE(uint32_t)
+PIECE(uint64_t)
+
+static void copy_piece(int bits, const piece *of, const void *x, void *y)
+{
+    if (bits == 32)
+        piece_uint32_t(of, x, y);
+    else if (bits == 64)
+        piece_uint64_t(of, x, y);
+    else if (bits == 16)
+        piece_uint16_t(of, x, y);
+    else
+        piece_uint8_t(of, x, y);
+}
+
+/* Whether rows are two pieces around a copy. */
+static bool has_pieces(const facts *f)
+{
+    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1];
+    return f->mode != CONSTANT && f->bits % 8 == 0 && f->bits <= 64 && size > 0 &&
+           size <= TAKT_PACE && wide - size <= TAKT_PACE;
+}
+
+/* Rows [first, end); the divisions that find a row are made once for all rows of one plane. */
+static void rows_of_pieces(const facts *f, takt_pace *pace, char *y, const char *x,
+                           const size_t range[2])
+{
+    const int last = f->rank - 1;
+    const size_t bytes = (size_t)f->bits / 8, wide = (size_t)f->to[last] * bytes;
+    const int64_t lines = last > 0 ? f->to[last - 1] : 1, high = last > 0 ? f->from[last - 1] : 1,
+                  skip = last > 0 ? f->before[last - 1] : 0;
+    piece of[2];
+    pieces_of(f, of);
+    const size_t copied = (size_t)(of[1].first - of[0].end) * bytes;
+    const int64_t cut = f->before[last] < 0 ? -f->before[last] : 0;
+    int64_t line = (int64_t)(range[0] % (size_t)lines), plane = 0;
+    for (size_t r = range[0]; r < range[1] && !takt_pace_stops(pace, wide / bytes); r++, line++) {
+        line = line == lines ? 0 : line;
+        if (line == 0 || r == range[0])
+            plane = source_row(f, r) - source(f->mode, line - skip, high);
+        const int64_t row = plane + source(f->mode, line - skip, high);
+        const char *from = x + row * f->from[last] * (int64_t)bytes;
+        char *to = y + r * wide;
+        copy_piece(f->bits, &of[0], from, to);
+        memcpy(to + (size_t)of[0].end * bytes, from + (size_t)cut * bytes, copied);
+        copy_piece(f->bits, &of[1], from, to);
+    }
+}
+
+/* Row `r`, from row `row` of x, element by element; -1: it is all constant. */
+static bool row_of_elements(const facts *f, takt_pace *pace, char *y, const char *x,
+                            const int64_t at[2])
+{
+    const int64_t row = at[1], size = f->from[f->rank - 1], wide = f->to[f->rank - 1],
+                  skip = f->before[f->rank - 1];
+    const size_t to = (size_t)at[0] * (size_t)wide;
+    for (int64_t i = 0; i < wide; i++) {
+        if (takt_pace_stops(pace, 4))
+            return false;
+        if (row >= 0 && i == skip && size > 0) {
+            if (!takt_pace_elements(pace, y, to + (size_t)i, x, (size_t)(row * size), (size_t)size))
+                return false;
+            i += size - 1;
+            continue;
+        }
+        const int64_t from = row < 0 ? -1 : source(f->mode, i - skip, size);
+        const void *source_of = from < 0 ? (const void *)&f->value : x;
+        const size_t element = from < 0 ? 0 : (size_t)(row * size + from);
+        takt_copy_elements(f->bits, y, to + (size_t)i, source_of, element, 1);
+    }
+    return true;
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const void *x = takt_view_data(t, &s->in[0]);
     void *y = takt_view_data(t, &s->out[0]);
-    const int64_t size = f->from[f->rank - 1], wide = f->to[f->rank - 1],
-                  skip = f->before[f->rank - 1];
     size_t range[2];
     takt_cpu_share(f->rows, 1, t->index, s->task_count, &range[0], &range[1]);
     takt_pace pace = takt_pace_bits(t, f->bits);
-    if (f->is_plain) {
+    if (f->is_plain)
         constant_rows(f, &pace, y, x, range);
-        return;
-    }
-    for (size_t r = range[0]; r < range[1]; r++) {
-        const int64_t row = source_row(f, r);
-        const size_t to = r * (size_t)wide;
-        for (int64_t i = 0; i < wide; i++) {
-            if (takt_pace_stops(&pace, 4))
+    else if (has_pieces(f))
+        rows_of_pieces(f, &pace, y, x, range);
+    else
+        for (size_t r = range[0]; r < range[1]; r++)
+            if (!row_of_elements(f, &pace, y, x, (const int64_t[]){(int64_t)r, source_row(f, r)}))
                 return;
-            if (row >= 0 && i == skip && size > 0) {
-                if (!takt_pace_elements(&pace, y, to + (size_t)i, x, (size_t)(row * size),
-                                        (size_t)size))
-                    return;
-                i += size - 1;
-                continue;
-            }
-            const int64_t from = row < 0 ? -1 : source(f->mode, i - skip, size);
-            const void *source_of = from < 0 ? &f->value : x;
-            const size_t element = from < 0 ? 0 : (size_t)(row * size + from);
-            if (f->bits == 32) /* f32 and i32, without a call */
-                memcpy((char *)y + 4 * (to + (size_t)i), (const char *)source_of + 4 * element, 4);
-            else
-                takt_copy_elements(f->bits, y, to + (size_t)i, source_of, element, 1);
-        }
-    }
 }
 
 static void set_value(facts *f, takt_dtype dtype, double value)
