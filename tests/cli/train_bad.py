@@ -271,6 +271,19 @@ def full():
           says=["3003", "/dev/full cannot be written", "space", "hint: "])
 
 
+def flags():
+    """Flags that would do nothing are refused."""
+    data = ["--data", archive("ok.npz", classes())]
+    for given, says in ((["--lr", "0"], "nothing is learned"),
+                        (["--patience", "3"], "--val-split"),
+                        (["--checkpoint-every", "5"], "--checkpoint DIR"),
+                        (["--freeze", "dense_9"], "--freeze dense_9: no parameter"),
+                        (["--group", "bias:lr=1e-3", "--group", "dense_9:lr=1"],
+                         "--group dense_9:lr=1: no parameter")):
+        fails(2, "train", NET, *data, *given, says=["1003", says, "hint: "])
+    succeeds("train", NET, *data, "-q", "--freeze", "dense_0", "--group", "dense_1:lr=1e-3")
+
+
 compressed()
 foreign()
 cut()
@@ -280,4 +293,5 @@ labels()
 not_finite()
 checkpoints()
 full()
+flags()
 finish()

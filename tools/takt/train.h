@@ -64,6 +64,8 @@ enum { TOOL_GROUPS = 8 };
 /* One --group: a regular expression and numbers. */
 typedef struct tool_group {
     regex_t names;
+    const char *text; /* of the flag */
+    bool is_used;     /* a parameter matched */
     char numbers[128];
 } tool_group;
 
@@ -71,7 +73,7 @@ typedef struct tool_train_flags {
     takt_train_options options;
     char optimizer[512], loss[256];
     regex_t freeze;
-    bool freezes;
+    bool freezes, has_frozen; /* --freeze is given; a parameter matched */
     tool_group groups[TOOL_GROUPS];
     takt_param_group parts[TOOL_GROUPS];
     size_t group_count;
@@ -79,6 +81,9 @@ typedef struct tool_train_flags {
 
 /* False: usage error, printed; nothing to free. */
 bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f);
+/* Whether --freeze and every --group matched a parameter of the trainer that was made from them.
+ * False: usage error, printed. */
+bool tool_train_flags_used(const takt_tool *t, const tool_train_flags *f);
 void tool_train_flags_free(tool_train_flags *f);
 /* The training step of `model`, which is destroyed. If NULL, an error was printed and `*code` is
  * set. */

@@ -7,7 +7,10 @@
 
 static bool is_trained(void *user, const char *name)
 {
-    return regexec(user, name, 0, NULL, 0) != 0;
+    tool_train_flags *f = user;
+    const bool is_frozen = regexec(&f->freeze, name, 0, NULL, 0) == 0;
+    f->has_frozen = f->has_frozen || is_frozen;
+    return !is_frozen;
 }
 
 static bool compile_freeze(const takt_tool *t, tool_train_flags *f)
@@ -24,13 +27,16 @@ static bool compile_freeze(const takt_tool *t, tool_train_flags *f)
     }
     f->freezes = true;
     f->options.trains = is_trained;
-    f->options.trains_user = &f->freeze;
+    f->options.trains_user = f;
     return true;
 }
 
 static bool takes(void *user, const char *name)
 {
-    return regexec(&((tool_group *)user)->names, name, 0, NULL, 0) == 0;
+    tool_group *group = user;
+    const bool is_taken = regexec(&group->names, name, 0, NULL, 0) == 0;
+    group->is_used = group->is_used || is_taken;
+    return is_taken;
 }
 
 /* "lr=0.1,weight_decay=0": the rate, and the remaining settings. */
@@ -79,6 +85,7 @@ static bool add_group(const takt_tool *t, const char *item, tool_train_flags *f)
         return false;
     }
     f->group_count++;
+    group->text = item;
     part->takes = takes;
     part->user = group;
     return read_numbers_of(t, colon + 1, group, part);
@@ -127,6 +134,12 @@ static bool read_numbers(const takt_tool *t, takt_train_options *o)
         tool_usage_error(t, 1003, NULL, "--on-nan is stop or skip, not %s", on_nan);
         return false;
     }
+    if (tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) && o->rate == 0 &&
+        tool_text_of(t, TAKT_F_LR) != NULL) {
+        tool_usage_error(t, 1003, "--freeze REGEX leaves parameters as they are",
+                         "with --lr 0 nothing is learned");
+        return false;
+    }
     return tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) &&
            tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
            tool_real(t, TAKT_F_CLIP_VALUE, 0, 1e30, &o->clip_value) &&
@@ -141,6 +154,23 @@ bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f)
         return true;
     tool_train_flags_free(f);
     return false;
+}
+
+static bool no_match(const takt_tool *t, const char *flag, const char *text)
+{
+    tool_usage_error(t, 1003, "takt summary MODEL shows their names",
+                     "%s %s: no parameter of the model matches", flag, text);
+    return false;
+}
+
+bool tool_train_flags_used(const takt_tool *t, const tool_train_flags *f)
+{
+    if (f->freezes && !f->has_frozen)
+        return no_match(t, "--freeze", tool_text_of(t, TAKT_F_FREEZE));
+    for (size_t i = 0; i < f->group_count; i++)
+        if (!f->groups[i].is_used)
+            return no_match(t, "--group", f->groups[i].text);
+    return true;
 }
 
 void tool_train_flags_free(tool_train_flags *f)

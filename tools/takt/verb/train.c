@@ -192,7 +192,7 @@ static int with_trainer(tool_training *g)
         f.options.async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
         code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
         if (code == TAKT_EXIT_OK)
-            code = train(g);
+            code = tool_train_flags_used(g->t, &f) ? train(g) : TAKT_EXIT_USAGE;
         takt_trainer_destroy(g->trainer);
         tool_train_flags_free(&f);
     }
@@ -213,6 +213,24 @@ static int with_data(tool_training *g)
     return with_trainer(g);
 }
 
+/* Flags that do nothing without another one. */
+static bool has_company(const takt_tool *t)
+{
+    static const struct {
+        tool_flag_id flag, other;
+        const char *message, *hint;
+    } pairs[2] = {{TAKT_F_PATIENCE, TAKT_F_VAL_SPLIT,
+                   "--patience waits for the loss of an evaluation", "write --val-split 0.1 too"},
+                  {TAKT_F_CHECKPOINT_EVERY, TAKT_F_CHECKPOINT,
+                   "--checkpoint-every has no folder to save to", "write --checkpoint DIR too"}};
+    for (size_t i = 0; i < 2; i++)
+        if (tool_text_of(t, pairs[i].flag) != NULL && tool_text_of(t, pairs[i].other) == NULL) {
+            tool_usage_error(t, 1003, pairs[i].hint, "%s", pairs[i].message);
+            return false;
+        }
+    return true;
+}
+
 /* Reports before the training what would otherwise fail at its end. */
 static bool is_possible(const takt_tool *t)
 {
@@ -228,6 +246,8 @@ static bool is_possible(const takt_tool *t)
                          "--keep says which layers --qat leaves as they are");
         return false;
     }
+    if (!has_company(t))
+        return false;
     return to == NULL || (!is_aware && strcmp(to, TOOL_STDOUT) == 0) || tool_model_ending(t, to);
 }
 
