@@ -52,9 +52,9 @@ def log_softmax(x, t=1.0):
     return [v / t - total for v in x]
 
 
-def check(name, loss, wide, arrays, formula, shape=None):
-    """`formula`: rows of outputs to the mean loss."""
-    tail = f"\n  return reshape(h, [{shape}])" if shape else "\n  return h"
+def check(name, loss, wide, arrays, formula, shape=None, end="h", flags=()):
+    """`formula`: rows of outputs to the mean loss; `end`: what the model returns of them."""
+    tail = f"\n  return reshape(h, [{shape}])" if shape else f"\n  return {end}"
     model = write(name + ".takt", f"model m(x: f32[{ROWS}, {WIDE}]) seed=4 {{\n"
                   f"  param w: f32[{WIDE}, {wide}] = normal(0, 0.7)\n"
                   f"  h = matmul(x, w){tail}\n}}\n")
@@ -63,7 +63,7 @@ def check(name, loss, wide, arrays, formula, shape=None):
     before = weights(path("before.taktp"))["w"]
     log, out = path(name + ".jsonl"), path(name + ".taktp")
     succeeds("train", model, "--data", data, "--loss", loss, "--optimizer", "sgd", "--lr", "1",
-             "--batch-size", str(ROWS), "--no-shuffle", "-q", "--log", log, "-o", out)
+             "--batch-size", str(ROWS), "--no-shuffle", "-q", "--log", log, "-o", out, *flags)
     with open(log) as file:
         got = json.loads(file.readline())["loss"]
     want = formula(outputs(before, wide))
@@ -117,6 +117,44 @@ def targets():
     check("mae", "mae", 4, ALIKE, elements(lambda a, b: abs(a - b)))
     check("huber", "huber:delta=0.5", 4, ALIKE, elements(
         lambda a, b: (a - b) ** 2 / 2 if abs(a - b) <= 0.5 else 0.5 * (abs(a - b) - 0.25)))
+
+
+def probabilities():
+    """Targets from 0 to 1, and distributions."""
+    shares = [[0.7, 0.1, 0, 0.2], [0, 0, 1, 0], [0.25] * 4, [0.5, 0.5, 0, 0], [0, 0.1, 0.9, 0],
+              [0.3, 0.3, 0.3, 0.1]]
+    exact = [[struct.unpack("<f", struct.pack("<f", v))[0] for v in row] for row in shares]
+    labels = {"labels": ([ROWS, 4], [v for row in shares for v in row], "f4")}
+
+    def cross(x, i):
+        return -sum(p * math.log(1 / (1 + math.exp(-v))) + (1 - p) * math.log(1 / (1 + math.exp(v)))
+                    for p, v in zip(exact[i], x)) / 4
+    check("bce_logits", "bce_logits", 4, labels, by_rows(cross))
+    check("bce", "bce", 4, labels, by_rows(cross), end="1 / (1 + exp(-h))")
+    check("kl_div", "kl_div", 4, labels, by_rows(lambda x, i: sum(
+        p * (math.log(p) - v) for p, v in zip(exact[i], log_softmax(x)) if p > 0) / 4),
+        end="log(softmax(h))")
+    check("cosine", "cosine", 4, ALIKE, by_rows(lambda x, i: 1 - sum(
+        a * b for a, b in zip(x, TARGETS[i * 4:])) / math.hypot(*x)
+        / math.hypot(*TARGETS[i * 4:i * 4 + 4])))
+
+
+def weighted():
+    """The divisor is the sum of the weights of the labels."""
+    def formula(weight):
+        def mean(y):
+            total = sum(weight[k] for k in CLASSES)
+            return sum(-weight[k] * log_softmax(x)[k] for x, k in zip(y, CLASSES)) / total
+        return mean
+    check("weighted", "cross_entropy", 3, LABELS, formula([1, 0.5, 3]),
+          flags=["--class-weights", "1,0.5,3"])
+    check("balanced", "cross_entropy", 3, LABELS, formula([6 / (3 * n) for n in (2, 1, 3)]),
+          flags=["--class-weights", "balanced"])
+    args = ["train", path("weighted.takt"), "--data", path("weighted.npz"), "--class-weights"]
+    for given, says in (("1,2", "2 numbers, the model has outputs for 3"), ("1,x,2", "x is not a"),
+                        ("1,-1,2", "-1 is not a weight"), ("1,nan,2", "nan is not a weight")):
+        fails(2, *args, given, says=["1003", "--class-weights", says, "hint: "])
+    fails(2, *args, "1,1,1", "--loss", "focal", says=["class weights", "cross_entropy"])
 
 
 def triplet():
@@ -199,6 +237,8 @@ def groups():
 
 classes()
 targets()
+probabilities()
+weighted()
 triplet()
 distillation()
 ctc()

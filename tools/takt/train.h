@@ -72,6 +72,8 @@ typedef struct tool_group {
 typedef struct tool_train_flags {
     takt_train_options options;
     char optimizer[512], loss[256];
+    float *class_weights;     /* or NULL */
+    takt_tensor_view weights; /* a view of them */
     regex_t freeze;
     bool freezes, has_frozen; /* --freeze is given; a parameter matched */
     tool_group groups[TOOL_GROUPS];
@@ -81,6 +83,8 @@ typedef struct tool_train_flags {
 
 /* False: usage error, printed; nothing to free. */
 bool tool_train_flags_init(const takt_tool *t, tool_train_flags *f);
+/* Reads --class-weights into the options. False: printed. */
+bool tool_class_weights(const tool_training *g, tool_train_flags *f);
 /* Whether --freeze and every --group matched a parameter of the trainer that was made from them.
  * False: usage error, printed. */
 bool tool_train_flags_used(const takt_tool *t, const tool_train_flags *f);

@@ -175,6 +175,7 @@ bool tool_train_flags_used(const takt_tool *t, const tool_train_flags *f)
 
 void tool_train_flags_free(tool_train_flags *f)
 {
+    free(f->class_weights);
     if (f->freezes)
         regfree(&f->freeze);
     for (size_t i = 0; i < f->group_count; i++)

@@ -15,7 +15,7 @@ static const tool_flag_id flags[] = {
     TAKT_F_OPTIMIZER,    TAKT_F_LR,         TAKT_F_WEIGHT_DECAY, TAKT_F_LOSS, TAKT_F_RATE_SCHEDULE,
     TAKT_F_WARMUP_STEPS, TAKT_F_CLIP,       TAKT_F_CLIP_VALUE,   TAKT_F_EMA,  TAKT_F_FREEZE,
     TAKT_F_AUGMENT,      TAKT_F_NO_SHUFFLE, TAKT_F_SEED,         TAKT_F_QAT,  TAKT_F_KEEP,
-    TAKT_F_NUMERICS,     TAKT_F_ON_NAN};
+    TAKT_F_NUMERICS,     TAKT_F_ON_NAN,     TAKT_F_CLASS_WEIGHTS};
 
 static void add(tool_buffer *b, const char *text)
 {

@@ -65,6 +65,8 @@ class Trainer:
 
     A loss that is not finite raises RangeError; with ``on_nan="skip"`` such steps change no weight.
     ``amp="bf16"`` (or True) or ``"f16"`` keeps activations and their gradients in 16 bits.
+    ``groups={"bias": {"weight_decay": 0}, "dense_0": {"learning_rate": 1e-4}}`` gives parameters
+    whose names match a regular expression numbers of their own.
     ``qat="int8"`` is quantisation-aware training (``takt train --qat``): `calib`
     is the takt.Dataset that initialises ranges, layers whose name `keep` matches stay f32, and
     ``quantized()`` is the result. A module keeps the weights that it had.
@@ -76,6 +78,7 @@ class Trainer:
                  gradient_accumulation_steps: int = 1, clip_norm: float = 0.0,
                  clip_value: float = 0.0, ema: float = 0.0, seed: int = 0,
                  freeze: Union[None, str, Callable[[str], bool]] = None,
+                 groups: Optional[dict[str, dict[str, float]]] = None,
                  class_weights: Any = None, amp: Any = None, on_nan: str = "stop",
                  qat: Optional[str] = None, calib: Optional[Dataset] = None,
                  keep: Union[None, str, Callable[[str], bool]] = None,
@@ -97,6 +100,7 @@ class Trainer:
             "class_weights": class_weights, "amp": _amp(amp),
             "skip": on_nan == "skip"}
         self._aware = {"type": qat, "calib": calib, "keep": keep} if qat is not None else None
+        self._groups = dict(groups or {})
         self._freeze, self._accumulate = freeze, gradient_accumulation_steps
         self._callbacks = list(callbacks)
         self._stopped = False
@@ -116,12 +120,27 @@ class Trainer:
         test = re.compile(self._freeze).search if isinstance(self._freeze, str) else self._freeze
         return {name for name in names if test(name)}
 
+    def _grouped(self, names: Iterable[str]) -> list[tuple[set[str], float, Optional[str]]]:
+        """The groups as sets of names; the first that matches has a parameter."""
+        import re
+        made = []
+        for pattern, numbers in self._groups.items():
+            chosen = {name for name in names if re.search(pattern, name)}
+            if not chosen:
+                raise ArgumentError(f"groups: no parameter matches {pattern!r}; the model has "
+                                    f"{', '.join(names)}")
+            others = ",".join(f"{key}={value!r}" for key, value in numbers.items()
+                              if key != "learning_rate")
+            made.append((chosen, float(numbers.get("learning_rate", 0)), others or None))
+        return made
+
     def _begin(self, model: Model) -> None:
         if self._aware is not None:
             model = aware(model, **self._aware)
         self.model = model
         names = [name for name, _, trains in model._raw.params() if trains]
-        self._raw = _takt.Trainer(model._raw, frozen=self._frozen(names), **self._settings)
+        self._raw = _takt.Trainer(model._raw, frozen=self._frozen(names),
+                                  groups=self._grouped(names), **self._settings)
 
     def _ready(self, batch: Any) -> dict[str, Any]:
         """The batch by name; a module is traced when its first batch comes."""

@@ -20,9 +20,13 @@ static bool has_loss(const takt_graph *g)
 static takt_status take_class_weights(takt_trainer *t, const takt_tensor_view *v)
 {
     takt_type type = {.dtype = TAKT_F32, .rank = 1, .dim = {v->rank == 1 ? v->dims[0] : 0}};
-    if (v->dtype != TAKT_F32 || v->rank != 1 || v->data == NULL || !t->spec.loss->takes_weights)
-        return takt_fail(t->ctx, TAKT_E_OPTION,
-                         "class weights are a vector of f32, for losses of classes");
+    if (t->spec.loss == NULL || !t->spec.loss->takes_weights) {
+        takt_fail(t->ctx, TAKT_E_OPTION, "the loss %s takes no class weights",
+                  t->spec.loss != NULL ? t->spec.loss->name : "of the model");
+        return takt_fail_hint(t->ctx, "cross_entropy takes them");
+    }
+    if (v->dtype != TAKT_F32 || v->rank != 1 || v->data == NULL)
+        return takt_fail(t->ctx, TAKT_E_OPTION, "class weights are a vector of f32");
     TAKT_TRY(takt_tensor_create(t->ctx, &type, &t->class_weights));
     memcpy(takt_tensor_data(&t->class_weights), v->data, (size_t)v->dims[0] * sizeof(float));
     t->spec.class_weights = &t->class_weights;

@@ -9,7 +9,7 @@ static void build(takt_loss_site *site)
 
 const takt_loss takt_loss_kl_div = {
     .name = "kl_div",
-    .summary = "log-probabilities: divergence from a target distribution",
+    .summary = "log-probabilities: divergence from a target distribution, mean over elements",
     .labels = takt_labels_alike,
     .build = build,
 };

@@ -124,6 +124,26 @@ class Training(unittest.TestCase):
         self.assertFalse([name for name in changed if name.startswith("dense_0")])
         self.assertIn("peak", trainer.plan(**next(iter(takt.DataLoader(data)))))
 
+    def test_parameter_groups(self):
+        """The group's rate is that of a training with this rate; other parameters keep theirs."""
+        x, labels = points()
+
+        def trained(rate, **more):
+            net = takt.load(os.path.join(ROOT, "examples", "spirals.takt"), training=True)
+            trainer = takt.Trainer(net, takt.AdamW(learning_rate=rate), **more)
+            trainer.step(x, labels)
+            return {name: value.tolist() for name, value in trainer.export().parameters().items()}
+        fast, slow = trained(1e-2), trained(1e-4)
+        both = trained(1e-2, groups={"^dense_0": {"learning_rate": 1e-4}})
+        for name in both:
+            want = slow if name.startswith("dense_0") else fast
+            self.assertEqual(both[name], want[name], name)
+        whole = trained(1e-2, groups={"weight": {"weight_decay": 0.5}})
+        self.assertNotEqual(whole["dense_0.weight"], fast["dense_0.weight"])
+        self.assertEqual(whole["dense_0.bias"], fast["dense_0.bias"])
+        with self.assertRaisesRegex(takt.ArgumentError, "no parameter matches 'dense_9'"):
+            trained(1e-2, groups={"dense_9": {"learning_rate": 1}})
+
     def test_refusals(self):
         x, labels = points()
         with self.assertRaises(takt.NotFoundError):

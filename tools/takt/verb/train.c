@@ -172,6 +172,25 @@ static int train(tool_training *g)
     return train_and_save(g);
 }
 
+static int with_flags(tool_training *g, tool_train_flags *f, const tool_request *request)
+{
+    const uint64_t fixed = tool_fixed_batch(g->model);
+    takt_train_options *o = &f->options;
+    o->plan = &request->options;
+    if (g->fits_numbers && o->loss == NULL)
+        o->loss = "mse";
+    if (fixed > 0) /* every part that the model takes is a shard */
+        o->shards = (int64_t)(g->batch_size / fixed);
+    o->steps = g->steps;
+    o->take_weights = true;
+    o->async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
+    int code = tool_finish(g->t, takt_trainer_create(g->model, o, &g->trainer));
+    if (code == TAKT_EXIT_OK)
+        code = tool_train_flags_used(g->t, f) ? train(g) : TAKT_EXIT_USAGE;
+    takt_trainer_destroy(g->trainer);
+    return code;
+}
+
 static int with_trainer(tool_training *g)
 {
     tool_train_flags f;
@@ -181,19 +200,8 @@ static int with_trainer(tool_training *g)
         return code;
     code = TAKT_EXIT_USAGE;
     if (tool_train_flags_init(g->t, &f) && tool_mixup_loss(g, &f)) {
-        const uint64_t fixed = tool_fixed_batch(g->model);
-        f.options.plan = &request.options;
-        if (g->fits_numbers && f.options.loss == NULL)
-            f.options.loss = "mse";
-        if (fixed > 0) /* every part that the model takes is a shard */
-            f.options.shards = (int64_t)(g->batch_size / fixed);
-        f.options.steps = g->steps;
-        f.options.take_weights = true;
-        f.options.async_save = tool_text_of(g->t, TAKT_F_CHECKPOINT) != NULL;
-        code = tool_finish(g->t, takt_trainer_create(g->model, &f.options, &g->trainer));
-        if (code == TAKT_EXIT_OK)
-            code = tool_train_flags_used(g->t, &f) ? train(g) : TAKT_EXIT_USAGE;
-        takt_trainer_destroy(g->trainer);
+        if (tool_class_weights(g, &f))
+            code = with_flags(g, &f, &request);
         tool_train_flags_free(&f);
     }
     tool_request_free(&request);
@@ -299,32 +307,60 @@ const takt_verb takt_verb_train = {
                                     TAKT_F_OPTIMIZER, TAKT_F_LOSS, TAKT_F_VAL_SPLIT,
                                     TAKT_F_MODEL_FILE, TAKT_F_CHECKPOINT, TAKT_F_RESUME, TAKT_F_AMP,
                                     TAKT_F_SEED, TAKT_F_THREADS, TAKT_FLAG_IDS},
-    .flags = {TAKT_F_MODEL,        TAKT_F_SELECT,
-              TAKT_F_WEIGHTS,      TAKT_F_ALLOW_LINKS,
-              TAKT_F_DENSE_LIMIT,  TAKT_F_DATA_SET,
-              TAKT_F_SPLIT,        TAKT_F_LABEL,
-              TAKT_F_WINDOW,       TAKT_F_SAMPLES,
-              TAKT_F_DATA_CACHE,   TAKT_F_VAL_SPLIT,
-              TAKT_F_EPOCHS,       TAKT_F_TRAIN_STEPS,
-              TAKT_F_TRAIN_BATCH,  TAKT_F_ACCUMULATE,
-              TAKT_F_SHARDS,       TAKT_F_OPTIMIZER,
-              TAKT_F_LR,           TAKT_F_WEIGHT_DECAY,
-              TAKT_F_LOSS,         TAKT_F_RATE_SCHEDULE,
-              TAKT_F_WARMUP_STEPS, TAKT_F_CLIP,
-              TAKT_F_CLIP_VALUE,   TAKT_F_EMA,
-              TAKT_F_AMP,          TAKT_F_QAT,
-              TAKT_F_KEEP,         TAKT_F_NUMERICS,
-              TAKT_F_TRADEOFF,     TAKT_F_ACTIVATION_LIMIT,
-              TAKT_F_FREEZE,       TAKT_F_GROUP,
-              TAKT_F_WORKERS,      TAKT_F_AUGMENT,
-              TAKT_F_PATIENCE,     TAKT_F_ON_NAN,
-              TAKT_F_NO_SHUFFLE,   TAKT_F_SEED,
-              TAKT_F_CHECKPOINT,   TAKT_F_CHECKPOINT_EVERY,
-              TAKT_F_RESUME,       TAKT_F_LOG,
-              TAKT_F_CURVE,        TAKT_F_MODEL_FILE,
-              TAKT_F_LIST,         TAKT_F_THREADS,
-              TAKT_F_ISA,          TAKT_F_PASS,
-              TAKT_F_LEVEL,        TAKT_F_HINT,
-              TAKT_F_MEMORY_LIMIT, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_MODEL,
+              TAKT_F_SELECT,
+              TAKT_F_WEIGHTS,
+              TAKT_F_ALLOW_LINKS,
+              TAKT_F_DENSE_LIMIT,
+              TAKT_F_DATA_SET,
+              TAKT_F_SPLIT,
+              TAKT_F_LABEL,
+              TAKT_F_WINDOW,
+              TAKT_F_SAMPLES,
+              TAKT_F_DATA_CACHE,
+              TAKT_F_VAL_SPLIT,
+              TAKT_F_EPOCHS,
+              TAKT_F_TRAIN_STEPS,
+              TAKT_F_TRAIN_BATCH,
+              TAKT_F_ACCUMULATE,
+              TAKT_F_SHARDS,
+              TAKT_F_OPTIMIZER,
+              TAKT_F_LR,
+              TAKT_F_WEIGHT_DECAY,
+              TAKT_F_LOSS,
+              TAKT_F_CLASS_WEIGHTS,
+              TAKT_F_RATE_SCHEDULE,
+              TAKT_F_WARMUP_STEPS,
+              TAKT_F_CLIP,
+              TAKT_F_CLIP_VALUE,
+              TAKT_F_EMA,
+              TAKT_F_AMP,
+              TAKT_F_QAT,
+              TAKT_F_KEEP,
+              TAKT_F_NUMERICS,
+              TAKT_F_TRADEOFF,
+              TAKT_F_ACTIVATION_LIMIT,
+              TAKT_F_FREEZE,
+              TAKT_F_GROUP,
+              TAKT_F_WORKERS,
+              TAKT_F_AUGMENT,
+              TAKT_F_PATIENCE,
+              TAKT_F_ON_NAN,
+              TAKT_F_NO_SHUFFLE,
+              TAKT_F_SEED,
+              TAKT_F_CHECKPOINT,
+              TAKT_F_CHECKPOINT_EVERY,
+              TAKT_F_RESUME,
+              TAKT_F_LOG,
+              TAKT_F_CURVE,
+              TAKT_F_MODEL_FILE,
+              TAKT_F_LIST,
+              TAKT_F_THREADS,
+              TAKT_F_ISA,
+              TAKT_F_PASS,
+              TAKT_F_LEVEL,
+              TAKT_F_HINT,
+              TAKT_F_MEMORY_LIMIT,
+              TAKT_FLAG_IDS},
     .run = run,
 };
