@@ -204,16 +204,65 @@ def weights():
     return write("w.safetensors", struct.pack("<Q", len(text)) + text + struct.pack("<8f", *flat))
 
 
-def expected(update, rate, factor=lambda i: 1):
+def expected(update, rate, factor=lambda i: 1, limit=lambda gw, gb: (gw, gb), average=None):
     w, b = [rounded(v) for row in W for v in row], [0.5, -0.25]
     states, curve = ({}, {}), []
     for step in range(1, STEPS + 1):
         gw, gb, loss = gradient(w, b)
+        gw, gb = limit(gw, gb)
         curve.append(loss)
         now = rate * factor(step - 1)
         w = update(w, gw, states[0], step, now, True)
         b = update(b, gb, states[1], step, now, False)
+        if average is not None:
+            average.append(w + b)
     return curve
+
+
+def by_norm(most):
+    """Of all parameters together, as torch.nn.utils.clip_grad_norm_."""
+    def limit(gw, gb):
+        share = min(1, most / (norm(gw + gb) + 1e-6))
+        return [v * share for v in gw], [v * share for v in gb]
+    return limit
+
+
+def by_value(most):
+    return lambda gw, gb: tuple([max(-most, min(most, v)) for v in part] for part in (gw, gb))
+
+
+def clips():
+    """By norm, by value, and both: values first."""
+    def both(gw, gb):
+        return by_norm(0.5)(*by_value(0.4)(gw, gb))
+    for flags, limit in ((["--clip", "0.5"], by_norm(0.5)), (["--clip", "1e9"], by_norm(1e9)),
+                         (["--clip-value", "0.4"], by_value(0.4)),
+                         (["--clip-value", "0.4", "--clip", "0.5"], both)):
+        for name, update in (("sgd", sgd()), ("adam", adam())):
+            rows = losses("--optimizer", name, "--lr", "0.05", *flags)
+            want = expected(update, 0.05, limit=limit)
+            worst = max(abs(row["loss"] - v) / v for row, v in zip(rows, want))
+            expect(worst <= 2e-6, f"{name} {flags}: a loss differs by {worst:g} of it")
+
+
+def averages():
+    """--ema: a mean that begins with the first weights, and is what is written."""
+    walk, out = [], path("averaged.taktp")
+    expected(sgd(), 0.05, average=walk)
+    losses("--optimizer", "sgd", "--lr", "0.05", "--ema", "0.9", "-o", out)
+    mean = [rounded(v) for row in W for v in row] + [0.5, -0.25]
+    for now in walk:
+        mean = [0.9 * a + 0.1 * b for a, b in zip(mean, now)]
+    succeeds("convert", out, "-o", path("averaged.safetensors"))
+    with open(path("averaged.safetensors"), "rb") as file:
+        raw = file.read()
+    size, = struct.unpack("<Q", raw[:8])
+    table, got = json.loads(raw[8:8 + size]), []
+    for name in ("dense_0.weight", "dense_0.bias"):
+        begin, end = (8 + size + at for at in table[name]["data_offsets"])
+        got += struct.unpack(f"<{(end - begin) // 4}f", raw[begin:end])
+    worst = max(abs(a - b) for a, b in zip(got, mean))
+    expect(len(got) == 8 and worst <= 1e-6, f"--ema: a weight differs by {worst:g}")
 
 
 X = [[rounded(v) for v in row] for row in X]
@@ -232,6 +281,8 @@ for name, factor in SCHEDULES.items():
 rows = losses("--optimizer", "sgd", "--lr", "0.05", "--warmup", "10")
 expect(all(abs(row["rate"] - 0.05 * min(1, (i + 1) / 10)) < 1e-9 for i, row in enumerate(rows)),
        "the rate grows over ten steps of warm-up")
+clips()
+averages()
 listed = parsed("train", "--list", "--json")
 expect({o["name"] for o in listed["optimizers"]} == {name.split(":")[0] for name, _ in OPTIMIZERS},
        "every optimizer is tested")
