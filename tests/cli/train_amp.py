@@ -177,7 +177,9 @@ def rows():
             print(f"{name} {kind}: activations {ratio:.3f} of those of f32")
             expect(ratio <= 0.55, f"{name} {kind}: activations {ratio:.3f} of those of f32")
             if name != "mlp":  # whose products widen all of their factors
-                expect(narrow["memory"]["peak"] < 0.9 * wide["memory"]["peak"], narrow["memory"])
+                # x86 reads an A of f32 in place, where one of 16 bits is widened: more scratch.
+                most = 0.9 if name == "transformer" else 0.8
+                expect(narrow["memory"]["peak"] < most * wide["memory"]["peak"], narrow["memory"])
 
 
 def refusals():

@@ -281,6 +281,10 @@ def flags():
                         (["--group", "bias:lr=1e-3", "--group", "dense_9:lr=1"],
                          "--group dense_9:lr=1: no parameter")):
         fails(2, "train", NET, *data, *given, says=["1003", says, "hint: "])
+    for given, says in ((["--split", "test"], "--split test takes all of it"),
+                        (["--label", "kind"], "--label is not used")):
+        run = takt("eval", NET, *data, *given)
+        expect(run.returncode == 0 and says in run.stderr, run)
     succeeds("train", NET, *data, "-q", "--freeze", "dense_0", "--group", "dense_1:lr=1e-3")
 
 

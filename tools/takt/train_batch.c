@@ -1,6 +1,8 @@
 /* train_batch.c - data sets and batches of them. */
+#define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "media.h"
 #include "train.h"
@@ -17,6 +19,28 @@ bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, dou
     tool_usage_error(t, 1003, NULL, "--%s is a number from %g to %g, not %s", tool_flags[id].name,
                      low, high, text);
     return false;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+    const size_t length = strlen(text), end = strlen(ending);
+    return length >= end && strcmp(text + length - end, ending) == 0;
+}
+
+/* Reports flags that this data set has no use for. */
+static void tell_idle(const takt_tool *t, const char *path)
+{
+    struct stat facts;
+    const bool is_file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    const bool is_table =
+        ends_with(path, ".csv") || ends_with(path, ".tsv") || ends_with(path, ".csv.gz");
+    if (!is_file || tool_on(t, TAKT_F_QUIET))
+        return;
+    if (tool_text_of(t, TAKT_F_SPLIT) != NULL)
+        fprintf(stderr, "takt: %s is one file: --split %s takes all of it\n", path,
+                tool_text_of(t, TAKT_F_SPLIT));
+    if (tool_text_of(t, TAKT_F_LABEL) != NULL && !is_table)
+        fprintf(stderr, "takt: %s is not a table: --label is not used\n", path);
 }
 
 takt_data *tool_open_data(takt_tool *t, int *code)
@@ -43,7 +67,9 @@ takt_data *tool_open_data(takt_tool *t, int *code)
     if (!tool_data_find(t, path, found) || !tool_data_cache(t, found, &place, &options))
         return NULL;
     *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
-    if (data == NULL && strcmp(t->verb->name, "data") == 0)
+    if (data != NULL)
+        tell_idle(t, found);
+    else if (strcmp(t->verb->name, "data") == 0)
         tool_data_bad(t, found);
     return data;
 }
