@@ -25,15 +25,25 @@ static bool is_streaming(const takt_map_program *m)
     return true;
 }
 
-/* The elements of a register: fewer where many registers would fill the nearest cache, but at least
- * the longest period. A hot tile has any size up to TAKT_MAP_TILE. */
+/* Bytes for all registers: those of the nearest cache, and of small values as many as a quarter of
+ * them take, since their plans are small, too. */
+static size_t room_for_registers(const takt_map_program *m)
+{
+    enum { NEAREST = 32 << 10, LEAST = 2 << 10, PART = 4 };
+    const size_t part = m->count / PART * m->width;
+    return part > NEAREST ? NEAREST : part > LEAST ? part : LEAST;
+}
+
+/* The elements of a register: fewer where registers have little room, but at least the longest
+ * period. A hot tile has any size up to TAKT_MAP_TILE. */
 static size_t largest_tile(const takt_map_program *m)
 {
-    enum { NEAREST = 32 << 10, LEAST = 256 };
+    enum { LEAST = 256 };
+    const size_t room = room_for_registers(m);
     size_t least = LEAST, most = TAKT_MAP_TILE;
     for (size_t i = 0; i < m->operand_count; i++)
         least = takt_map_period(&m->operands[i]) > least ? takt_map_period(&m->operands[i]) : least;
-    while (most / 2 >= least && m->registers * m->width * most > NEAREST)
+    while (most / 2 >= least && m->registers * m->width * most > room)
         most /= 2;
     return most;
 }

@@ -16,13 +16,14 @@ enum {
     ROWS = 96,
     ROWS_MIN = 24,
     PATCHES = 8 << 10,
-    IMAGE = 12 << 10
+    IMAGE = 12 << 10,
+    IMAGE_MIN = 13 << 7
 }; /* outputs of a block, and its patches or its image in bytes */
 
 typedef struct facts {
     takt_integer integer;
     takt_conv_shape shape;
-    size_t rows;        /* outputs of a block */
+    size_t rows, most;  /* outputs of a block; no fewer, and never less for more lines */
     size_t lines, line; /* of the image: how many a block needs, and their bytes */
     size_t run, runs;   /* consecutive bytes in a line of a window, and how many such runs */
     bool is_direct;     /* one line in and out: no patches */
@@ -239,7 +240,7 @@ static void cut_tasks(takt_planner *p, facts *f)
 /* The most for any number of rows that a block may have. */
 static size_t kernel_bytes(const facts *f)
 {
-    const size_t rows = f->is_direct ? f->shape.positions : f->rows;
+    const size_t rows = f->is_direct ? f->shape.positions : f->most;
     size_t most = 0;
     const takt_i8_image runs = {
         .width = f->shape.out[2], .channels = f->shape.stride[2] * f->shape.cin, .run = f->run};
@@ -252,19 +253,35 @@ static size_t kernel_bytes(const facts *f)
     return takt_cpu_aligned(most);
 }
 
-/* Whole lines of outputs whose image fits in cache, and where the lines of a window begin. */
+static size_t all_bytes(const facts *f)
+{
+    const takt_conv_shape *s = &f->shape;
+    return ((s->out[1] - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1) * f->line;
+}
+
+/* Bytes of a block's image: they fit in cache, and small images are copied in two halves. */
+static size_t image_room(const facts *f)
+{
+    const size_t half = all_bytes(f) / 2;
+    return half > IMAGE ? IMAGE : half > IMAGE_MIN ? half : IMAGE_MIN;
+}
+
+/* Whole lines of outputs whose image has room, in even blocks, and where the lines of a window
+ * begin. */
 static takt_status set_runs(takt_planner *p, facts *f)
 {
     const takt_conv_shape *s = &f->shape;
-    const size_t window = (s->kernel[1] - 1) * s->dilation[1] + 1, fit = IMAGE / f->line,
+    const size_t window = (s->kernel[1] - 1) * s->dilation[1] + 1, fit = image_room(f) / f->line,
                  more = fit > window ? (fit - window) / s->stride[1] : 0,
-                 outputs = least(more + 1, s->out[1]);
+                 blocks = (s->out[1] + more) / (more + 1),
+                 outputs = (s->out[1] + blocks - 1) / blocks;
     f->at = takt_planner_get(p, s->kernel[1] * sizeof *f->at);
     if (f->at == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t k = 0; k < s->kernel[1]; k++)
         f->at[k] = k * s->dilation[1] * f->line;
     f->rows = outputs * s->out[2];
+    f->most = least(more + 1, s->out[1]) * s->out[2];
     f->lines = (outputs - 1) * s->stride[1] + window;
     return TAKT_OK;
 }
@@ -275,7 +292,7 @@ static void set_block(facts *f)
     const takt_conv_shape *s = &f->shape;
     const size_t tile = f->integer.info->rows, fit = PATCHES / s->k;
     const size_t rows = fit > ROWS ? ROWS : fit < ROWS_MIN ? ROWS_MIN : fit;
-    f->rows = least(s->positions, rows < tile ? tile : rows / tile * tile);
+    f->rows = f->most = least(s->positions, rows < tile ? tile : rows / tile * tile);
     const size_t outputs = least(s->out[1], (f->rows + s->out[2] - 2) / s->out[2] + 1);
     f->lines = (outputs - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
 }
@@ -284,11 +301,8 @@ static void set_block(facts *f)
  * narrower images never need more than wider ones. */
 static size_t image_bytes(const facts *f)
 {
-    const takt_conv_shape *s = &f->shape;
-    const size_t bytes = f->lines * f->line,
-                 all = ((s->out[1] - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1) *
-                       f->line;
-    return f->at == NULL || bytes > IMAGE ? bytes : least(all, IMAGE);
+    const size_t bytes = f->lines * f->line, room = image_room(f);
+    return f->at == NULL || bytes > room ? bytes : least(all_bytes(f), room);
 }
 
 takt_status takt_integer_lines_compile(takt_planner *p, const takt_conv_shape *s,
