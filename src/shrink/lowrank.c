@@ -272,6 +272,8 @@ static void write_json(takt_report *rep, const work *w)
     takt_report_count(rep, "parameters_before", s->parameters_before);
     takt_report_count(rep, "parameters_after", s->parameters_after);
     takt_json_put_number(&rep->json, "ratio", s->time.ratio);
+    if (s->taken > 0)
+        takt_report_pair(rep, "verdict", takt_verdict_name(s->time.verdict));
     takt_json_put_open(&rep->json, "rows", '[');
     for (size_t i = 0; i < w->layers.count; i++) {
         const factors *f = &w->of[i];
@@ -316,6 +318,19 @@ static takt_status nothing_taken(const work *w)
     return takt_fail_hint(w->ctx, "a lower rank or energy, or size_first (--size-first)");
 }
 
+/* Whether the result counts as a success; the report is written either way. */
+static takt_status conclude(const work *w)
+{
+    if (w->summary.taken == 0)
+        return nothing_taken(w);
+    if (w->summary.time.verdict != TAKT_SLOWER || w->o.size_first)
+        return TAKT_OK;
+    takt_fail(w->ctx, TAKT_E_SHRINK_NOTHING, "the whole is measured slower, by a factor of %.2f",
+              w->summary.time.ratio);
+    return takt_fail_hint(w->ctx, "keep the layers that gain least (--keep), or size_first "
+                                  "(--size-first)");
+}
+
 takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_options *options,
                                takt_format format, takt_sink_fn *sink, void *user,
                                takt_model **factored_model)
@@ -335,8 +350,8 @@ takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_optio
         status = tell(&w, format, sink, user);
     if (status == TAKT_OK && w.o.summary != NULL)
         *w.o.summary = w.summary;
-    if (status == TAKT_OK && w.summary.taken == 0)
-        status = nothing_taken(&w);
+    if (status == TAKT_OK)
+        status = conclude(&w);
     if (status != TAKT_OK) {
         takt_model_destroy(*factored_model);
         *factored_model = NULL;

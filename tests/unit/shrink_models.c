@@ -244,10 +244,13 @@ static void nothing_to_prune(void)
 
 /* ---- thin factors ---- */
 
+/* Two layers are faster by themselves. */
+static const takt_verdict slower_whole[] = {TAKT_FASTER, TAKT_FASTER, TAKT_SLOWER};
+
 static takt_model *thin(const takt_model *m, takt_lowrank_options o, const takt_verdict *verdict,
                         takt_lowrank_summary *s, takt_status expected)
 {
-    shrink_told t = {.verdicts = verdict, .count = 1};
+    shrink_told t = {.verdicts = verdict, .count = verdict == slower_whole ? 3 : 1};
     char report[SHRINK_REPORT] = "";
     takt_model *made = NULL;
     o.compare = shrink_tell;
@@ -286,6 +289,11 @@ static void factors(void)
     one = thin(m, (takt_lowrank_options){.rank = 4}, slower, &s, TAKT_ERR_UNSUPPORTED);
     takt_model_destroy(one);
     one = thin(m, (takt_lowrank_options){.rank = 4, .size_first = true}, slower, &s, TAKT_OK);
+    takt_model_destroy(one);
+    one = thin(m, (takt_lowrank_options){.rank = 4}, slower_whole, &s, TAKT_ERR_UNSUPPORTED);
+    EXPECT(one == NULL && s.taken == 2 && strstr(takt_last_error(ctx), "the whole") != NULL,
+           "%zu taken: %s", s.taken, takt_last_error(ctx));
+    one = thin(m, (takt_lowrank_options){.rank = 4, .size_first = true}, slower_whole, &s, TAKT_OK);
     takt_model_destroy(one);
     one = thin(m, (takt_lowrank_options){.rank = -1}, faster, &s, TAKT_ERR_ARGUMENT);
     EXPECT(takt_last_error_info(ctx)->id == TAKT_E_SHRINK_RANK, "%s", takt_last_error(ctx));
