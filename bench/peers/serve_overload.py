@@ -78,19 +78,35 @@ def flood(port, rate, span):
     return found, time.perf_counter() - begin
 
 
+def in_turns(port, span, rounds):
+    """Eight clients and ten times as many requests, there and back, because the speed of a shared
+    machine drifts: answers a second at the peak, outcomes and seconds of the requests that were too
+    many, and the share of a processor that this client took meanwhile."""
+    peaks, found, took, busy = [], [], 0, 0
+    for _ in range(rounds):
+        peaks.append(closed(port, 8, span)[0])
+        for _ in range(2):
+            begin = time.process_time()
+            more, seconds = flood(port, 10 * peaks[-1], span)
+            busy += time.process_time() - begin
+            found, took = found + more, took + seconds
+        peaks.append(closed(port, 8, span)[0])
+    return statistics.mean(peaks), found, took, busy / took
+
+
 def ten_times(args, server):
     """S1. Texts with the same seed are the same, whatever other clients request."""
     span = 4 if args.quick else 15
     want = {seed: text_of(post(server.port, good(seed))[1]) for seed in range(8)}
-    peak, _ = closed(server.port, 8, span / 2)
-    found, took = flood(server.port, 10 * peak, span)
+    peak, found, took, busy = in_turns(server.port, span / 4, 1 if args.quick else 2)
     done = [f for f in found if f[0] == 200]
     refused = [f for f in found if f[0] == 503]
     lost = len(found) - len(done) - len(refused)
     wrong = sum(want[seed] != text for _, _, _, (seed, text) in done)
     untold = sum(not tells for _, _, tells, _ in refused)
-    args.tell("S1 ten times the capacity: answers/s (at the peak)", f"{len(done) / took:.2f}",
-              f"{peak:.2f}", len(done) / took / peak, ("at least", 0.95))
+    args.tell(f"S1 10x, the client busy {busy:.0%}: answers/s (at the peak)",
+              f"{len(done) / took:.2f}", f"{peak:.2f}", len(done) / took / peak,
+              ("at least", 0.95))
     if refused:
         late = percentile([f[1] for f in refused], 0.99)
         args.tell("S1 refused at once: p99, ms (10 ms)", f"{late * 1e3:.1f}", "10", late * 100,

@@ -301,19 +301,32 @@ static size_t watch_all(takt_server *s)
     return open;
 }
 
+static bool has_event(const takt_net_watch *w)
+{
+    return w->can_read || w->can_write || w->is_closed;
+}
+
+/* Under overload most events are of requests that are refused: connections whose job has no news
+ * are left alone, except once a tick, for their timeouts. */
 takt_status takt_serve_loop(takt_server *s)
 {
+    uint64_t all_ns = 0;
     for (;;) {
         const size_t open = watch_all(s);
         if (open == 0 && atomic_load(&s->is_stopping))
             return TAKT_OK;
         if (takt_net_wait(s->watch, s->conn_end + 2, TICK_MS) != 0)
             return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "waiting for connections failed");
+        const uint64_t now = takt_serve_now(s);
+        const bool all = s->watch[0].can_read || now - all_ns >= (uint64_t)TICK_MS * 1000000;
         if (s->watch[0].can_read)
             takt_net_drain(s->wake_from);
-        takt_serve_expire(s);
+        if (all) {
+            all_ns = now;
+            takt_serve_expire(s);
+        }
         for (size_t i = 0; i < s->conn_end; i++)
-            if (s->conns[i].socket >= 0)
+            if (s->conns[i].socket >= 0 && (all || has_event(&s->watch[2 + i])))
                 serve_conn(s, &s->conns[i], &s->watch[2 + i]);
         if (s->watch[1].can_read)
             accept_all(s);
