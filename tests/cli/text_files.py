@@ -55,6 +55,28 @@ def folders():
     fails(2, "convert", TINY, "-o", place + "3/", "--outtype", "q8_0", says=["f16 and bf16"])
 
 
+def read_only():
+    """A prompt cache that cannot be replaced is told once, and the text is written; one that
+    cannot be made is refused before anything is computed. Nobody may make files in /proc."""
+    ask = ["generate", TINY, "-n", "3", "--temp", "0", "-q"]
+    want = succeeds(*ask, "a b a", "--prompt-cache", os.path.join(TMP, "kept.kv"))
+    before = os.path.getsize(os.path.join(TMP, "kept.kv"))
+    with open(os.path.join(TMP, "kept.kv"), "rb") as file:
+        name = f"/proc/self/fd/{file.fileno()}"
+        for more, notes in (([], 1), (["--prompt-cache-ro"], 0)):
+            run = takt(*ask, "a b a", "--prompt-cache", name, *more, pass_fds=[file.fileno()])
+            expect(run.returncode == 0 and run.stdout == want, f"{more}: {run}")
+            expect(run.stderr.count("cannot write") == notes and
+                   ("stays as it was" in run.stderr) == (notes == 1), f"{more}: {run}")
+        talk = takt(*ask, "--chat-template", "vicuna", "--interactive", "--prompt-cache", name,
+                    input="a b\nb\n", pass_fds=[file.fileno()])
+        expect(talk.returncode == 0 and talk.stderr.count("cannot write") == 1, f"{talk}")
+    expect(os.path.getsize(os.path.join(TMP, "kept.kv")) == before, "the cache has changed")
+    run = takt(*ask, "a", "--prompt-cache", os.path.join(TMP, "missing", "kept.kv"))
+    expect(run.returncode == 1 and run.stdout == "" and "there is no folder" in run.stderr,
+           f"a cache without a folder: {run}")
+
+
 def few_bits():
     """Types of few bits, and a scale per matrix: with activations rounded or not, as floats, and
     mapped; a folder has no name for the scale."""
@@ -95,6 +117,7 @@ def scaled_experts():
 
 shards()
 folders()
+read_only()
 few_bits()
 scaled_experts()
 finish()

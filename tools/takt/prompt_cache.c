@@ -1,13 +1,20 @@
 /* prompt_cache.c - --prompt-cache: the state after a prompt, kept from run to run. */
 #include "text.h"
 
+enum { WRITE_FAILED = 3003 };
+
+static bool is_there(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (f != NULL)
+        fclose(f);
+    return f != NULL;
+}
+
 int tool_load_prompt(const takt_tool *t, takt_generator *g)
 {
     const char *path = tool_text_of(t, TAKT_F_PROMPT_CACHE);
-    FILE *f = path != NULL ? fopen(path, "rb") : NULL;
-    if (f != NULL)
-        fclose(f);
-    else if (path == NULL || !takt_generator_has_encoder(g))
+    if (path == NULL || (!is_there(path) && !takt_generator_has_encoder(g)))
         return TAKT_EXIT_OK;
     return tool_finish(t, takt_generator_load(g, path));
 }
@@ -41,6 +48,18 @@ int tool_check_pairs(const takt_tool *t)
     return TAKT_EXIT_OK;
 }
 
+/* A cache that was read and cannot be replaced stays as it is: the text is written all the same. */
+static int stays(const takt_tool *t, const char *path)
+{
+    const takt_error *e = takt_last_error_info(t->ctx);
+    if (e->id != WRITE_FAILED || !is_there(path))
+        return tool_finish(t, e->status);
+    fprintf(stderr,
+            "note: %s; the prompt cache stays as it was (--prompt-cache-ro only reads it)\n",
+            e->message);
+    return TAKT_EXIT_OK;
+}
+
 /* A model that cannot forget its own output keeps it in the cache. */
 int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens)
 {
@@ -52,5 +71,5 @@ int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens)
         status = takt_generator_rewind(g, (int64_t)tokens);
     if (status == TAKT_OK || status == TAKT_ERR_UNSUPPORTED)
         status = takt_generator_save(g, path);
-    return tool_finish(t, status);
+    return status == TAKT_OK ? TAKT_EXIT_OK : stays(t, path);
 }
