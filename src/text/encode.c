@@ -31,6 +31,36 @@ static void encode_word(void *user, takt_span word)
     }
 }
 
+size_t takt_span_mark(takt_span text, size_t from)
+{
+    enum { BYTES = TAKT_TOKEN_MARK_BYTES };
+    for (size_t at = from + 1; at + BYTES <= text.length; at++) {
+        const char *found = memchr(text.at + at, TAKT_TOKEN_MARK[0], text.length - at);
+        if (found == NULL)
+            break;
+        at = (size_t)(found - text.at);
+        const bool is_mark =
+            at + BYTES <= text.length && memcmp(found, TAKT_TOKEN_MARK, BYTES) == 0;
+        const bool follows_mark = at >= BYTES && memcmp(found - BYTES, TAKT_TOKEN_MARK, BYTES) == 0;
+        if (is_mark && !follows_mark)
+            return at;
+    }
+    return text.length;
+}
+
+/* A text without words. Where no merge can cross a mark it is encoded up to there: short parts stay
+ * in the cache. */
+static void encode_marked(encoding *e, takt_span text)
+{
+    const takt_tokenizer *t = e->t;
+    const bool is_cut = t->marks_begin && !t->takes_whole && t->piece_prefix.length == 0 &&
+                        t->word_suffix.length == 0;
+    for (size_t at = 0, end; at < text.length && e->ids.status == TAKT_OK; at = end) {
+        end = is_cut ? takt_span_mark(text, at) : text.length;
+        encode_word(e, (takt_span){text.at + at, end - at});
+    }
+}
+
 static void encode_words(encoding *e, takt_span text)
 {
     const takt_tokenizer *t = e->t;
@@ -45,7 +75,7 @@ static void encode_words(encoding *e, takt_span text)
         return;
     }
     if (t->scan == NULL) {
-        encode_word(e, text);
+        encode_marked(e, text);
         return;
     }
     for (size_t at = 0, end; at < text.length && e->ids.status == TAKT_OK; at = end) {

@@ -98,6 +98,18 @@ static void find_bytes(takt_tokenizer *t)
     }
 }
 
+/* Whether merges never cross the place before a mark that follows another character. */
+static bool marks_begin(const takt_tokenizer *t)
+{
+    const takt_span mark = {TAKT_TOKEN_MARK, TAKT_TOKEN_MARK_BYTES};
+    if (t->model != TAKT_TOKENIZER_SCORES && t->model != TAKT_TOKENIZER_CHARS)
+        return false;
+    for (size_t i = 0; i < t->count; i++)
+        if (takt_span_mark(t->texts[i], 0) < t->texts[i].length)
+            return false;
+    return takt_spans_find(&t->index, mark) != UINT32_MAX;
+}
+
 takt_status takt_tokenizer_index(takt_tokenizer *t)
 {
     TAKT_TRY(takt_spans_init(&t->index, &t->arena, t->texts, t->count));
@@ -112,6 +124,7 @@ takt_status takt_tokenizer_index(takt_tokenizer *t)
             t->longest = text.length;
     }
     find_bytes(t);
+    t->marks_begin = marks_begin(t);
     return t->model == TAKT_TOKENIZER_WORDS ? takt_wordpiece_index(t) : TAKT_OK;
 }
 

@@ -142,6 +142,8 @@ void takt_charsmap_apply(const takt_charsmap *m, takt_span text, takt_text *to);
 TAKT_MUST_USE takt_status takt_normals_add(takt_tokenizer *t, takt_normal_kind kind, takt_span a,
                                            takt_span b);
 bool takt_span_begins(takt_span span, takt_span start);
+/* The first place after `from` with a mark that follows another character, or the length. */
+size_t takt_span_mark(takt_span text, size_t from);
 /* Appends the text with every `a`, which may be empty, replaced by `b`. */
 void takt_span_replace(takt_span text, takt_span a, takt_span b, takt_text *to);
 /* Appends the normalised text to `to`. `begins`: PREPEND applies. */
@@ -258,6 +260,7 @@ struct takt_tokenizer {
     bool begins_spaced;  /* SentencePiece's space before the text */
     bool spaces_once;    /* that space only at the beginning of the text */
     bool joins_unknown;  /* several unknown characters are one token */
+    bool marks_begin;    /* BPE on characters: no token has a mark after another character */
     bool splits_as_bert; /* WORDS: words are found by wordpiece.c */
     takt_span word_suffix;  /* BPE: suffix of tokens that end a word */
     takt_span piece_prefix; /* WORDS and BPE from tokenizer.json: what tokens that continue a word
