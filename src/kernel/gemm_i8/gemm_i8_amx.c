@@ -36,16 +36,20 @@ static size_t block_rows(const takt_gemm_i8 *g)
 
 static size_t a_bytes(const takt_gemm_i8 *g)
 {
-    return (g->m == 1 ? 1 : block_rows(g)) * round_up(g->k, STEP);
+    return block_rows(g) * round_up(g->k, STEP);
 }
 
-/* Whether a product has so few columns that A is not worth packing: sixteen channels and fewer use
- * a quarter of a tile. */
+/* Whether an image has channels that fill no tile of A. */
 static bool is_few(const takt_gemm_i8 *g)
 {
-    if (g->image != NULL)
-        return g->image->channels % STEP != 0 || g->image->run > 0;
-    return g->m > 1 && g->n <= FEW / 2 && g->k <= FEW_K;
+    return g->image != NULL && (g->image->channels % STEP != 0 || g->image->run > 0);
+}
+
+/* Products that are faster by vectors: of one row, which a tile would multiply with fifteen rows of
+ * zeros; of one step of k, and of few columns, for which A is not worth packing. */
+static bool is_small(const takt_gemm_i8 *g)
+{
+    return g->image == NULL && (g->m == 1 || g->k <= STEP || (g->n <= FEW / 2 && g->k <= FEW_K));
 }
 
 static size_t packed_bytes(const takt_gemm_i8 *g)
@@ -53,18 +57,12 @@ static size_t packed_bytes(const takt_gemm_i8 *g)
     return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
 }
 
-/* Packed; its sums stay in registers. */
-static size_t row_bytes(const takt_gemm_i8 *g)
-{
-    return round_up(g->k, STEP);
-}
-
 static size_t scratch_bytes(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return 0;
-    if (g->image == NULL && (g->m == 1 || is_few(g))) /* for few rows, of which one may be left */
-        return row_bytes(g);
+    if (is_small(g))
+        return takt_gemm_i8_vnni_bytes(g);
     if (is_few(g))
         return 0;
     if (g->image != NULL)
@@ -233,82 +231,16 @@ static void columns_of_block(const block *o)
     requant_tail(g, o->row, o->col, o->rows, o->cols);
 }
 
-/* ---- one row: vectors, since a tile would multiply fifteen rows of zeros ---- */
-
-/* vpdpbusd wants A unsigned: signed bytes are moved up by 128. */
-static void pack_row(const takt_gemm_i8 *g, char *to)
-{
-    const __m512i flips = _mm512_set1_epi8(g->a_unsigned ? 0 : (char)0x80);
-    for (size_t i = 0; i < g->k; i += 64) {
-        const size_t left = g->k - i;
-        const __mmask64 mask = left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
-        const __m512i x = _mm512_maskz_loadu_epi8(mask, (const char *)g->a + i);
-        _mm512_store_si512(to + i, _mm512_maskz_mov_epi8(mask, _mm512_xor_si512(x, flips)));
-    }
-}
-
-INLINE __m512i dot(__m512i sum, const char *a, const int8_t *b)
-{
-    int four;
-    memcpy(&four, a, sizeof four);
-    return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), _mm512_loadu_si512(b));
-}
-
-/* `count` panels b_step bytes apart; two sums each, to hide latency. */
-INLINE void row_fixed(const char *a, const int8_t *b, size_t b_step, size_t steps, int32_t *sums,
-                      const size_t count)
-{
-    __m512i even[4], odd[4];
-    for (size_t i = 0; i < count; i++)
-        even[i] = odd[i] = _mm512_setzero_si512();
-    for (size_t p = 0; p + 2 <= steps; p += 2, a += 8, b += 128)
-        for (size_t i = 0; i < count; i++) {
-            even[i] = dot(even[i], a, b + i * b_step);
-            odd[i] = dot(odd[i], a + 4, b + i * b_step + 64);
-        }
-    for (size_t i = 0; i < count; i++) {
-        if (steps % 2)
-            even[i] = dot(even[i], a, b + i * b_step);
-        _mm512_storeu_si512(sums + 16 * i, _mm512_add_epi32(even[i], odd[i]));
-    }
-}
-
-/* Four panels a quarter of the columns apart: four streams read faster than one. */
-static void one_row(block *o)
-{
-    const takt_gemm_i8 *g = o->g;
-    const size_t panels = (g->n + 15) / 16, quarter = panels / 4, steps = (g->k + 3) / 4;
-    int32_t sums[4 * 16];
-    uint32_t row_sum = 0;
-    constants f;
-    o->row_sums = &row_sum;
-    o->shift += g->a_unsigned ? 0 : 128;
-    if (g->b_zero)
-        row_sum = sum_of_row(g, 0);
-    pack_row(g, g->scratch);
-    for (size_t j = 0; j < quarter + panels % 4; j++) {
-        const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
-        const int8_t *b = g->b + first * g->b_panel;
-        if (count == 4)
-            row_fixed(g->scratch, b, quarter * g->b_panel, steps, sums, 4);
-        else
-            row_fixed(g->scratch, b, 0, steps, sums, 1);
-        for (size_t i = 0; i < count; i++) {
-            o->col = 16 * (first + i * quarter);
-            o->cols = least(g->n - o->col, 16);
-            constants_of(o, &f);
-            finish_sums(o, &f, (const uint32_t *)sums + 16 * i, 0);
-        }
-    }
-    requant_tail(g, 0, 0, 1, g->n);
-}
-
 #include "kernel/gemm_i8/image_amx.inc"
 
 static void run(const takt_gemm_i8 *g)
 {
     if (g->m == 0 || g->n == 0)
         return;
+    if (is_small(g)) {
+        takt_gemm_i8_vnni(g);
+        return;
+    }
     if (is_few(g)) {
         takt_gemm_i8_direct(g);
         return;
@@ -326,10 +258,6 @@ static void run(const takt_gemm_i8 *g)
                .sums = (tile_sums *)(void *)(last + 2 * TILE),
                .row_sums = (uint32_t *)(void *)(last + 2 * TILE + SUMS_BYTES)};
     o.is_direct = g->requant->to == TAKT_REQUANT_I32 && !g->requant->bias && !g->b_zero && !o.shift;
-    if (g->m == 1) {
-        one_row(&o);
-        return;
-    }
     const size_t most = block_rows(g);
     tiles_begin();
     for (; o.row < g->m; o.row += o.rows) {

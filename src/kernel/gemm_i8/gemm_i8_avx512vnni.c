@@ -149,12 +149,12 @@ static void run_row(const takt_gemm_i8 *g)
 
 #include "kernel/gemm_i8/direct_avx512.inc"
 
-static size_t bytes(const takt_gemm_i8 *g)
+size_t takt_gemm_i8_vnni_bytes(const takt_gemm_i8 *g)
 {
     return direct_fits(g) ? 0 : scratch_bytes(g);
 }
 
-static void run_vnni(const takt_gemm_i8 *g)
+void takt_gemm_i8_vnni(const takt_gemm_i8 *g)
 {
     if (direct_fits(g))
         takt_gemm_i8_direct(g);
@@ -168,7 +168,7 @@ static const takt_gemm_i8_info info = {
     .rows = MR,
     .columns = NR,
     .group = GROUP,
-    .scratch_bytes = bytes,
+    .scratch_bytes = takt_gemm_i8_vnni_bytes,
     .image = GROUP,
     .few_image = GROUP,
     .few = SIZE_MAX,
@@ -176,4 +176,4 @@ static const takt_gemm_i8_info info = {
     .wants_unsigned = true,
 };
 
-TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, run_vnni, &info));
+TAKT_KERNELS(gemm_i8, TAKT_KERNEL(gemm_i8, "avx512vnni_14x32", 40, takt_gemm_i8_vnni, &info));
