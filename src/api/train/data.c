@@ -184,6 +184,17 @@ static takt_status check_fields(takt_data *d, const char *path)
     return set->window > 0 ? describe_field(d, "labels", &set->field[0].tensor) : TAKT_OK;
 }
 
+/* The same, with a hint for what has none of its own. */
+static takt_status check(takt_data *d, const char *path)
+{
+    const takt_status status = check_fields(d, path);
+    if (status != TAKT_ERR_FORMAT || takt_last_error_info(d->set.ctx)->hint[0] != '\0')
+        return status;
+    return takt_fail_hint(d->set.ctx,
+                          "samples are the first axis of an array, the lines of a table "
+                          "after its names, or files of one kind");
+}
+
 static bool ignore(void *user, const char *name, bool is_folder)
 {
     (void)user;
@@ -251,7 +262,7 @@ static takt_status open_path(takt_data *d, const char *path)
             TAKT_TRY(swap_for_cache(d));
     }
     d->path = takt_arena_text(&d->set.arena, path, strlen(path));
-    return d->path != NULL ? check_fields(d, path) : TAKT_ERR_MEMORY;
+    return d->path != NULL ? check(d, path) : TAKT_ERR_MEMORY;
 }
 
 takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_options *options,

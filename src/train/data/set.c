@@ -17,10 +17,10 @@ takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const
     va_start(args, format);
     takt_text_addv(&text, format, args);
     va_end(args);
-    (void)takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s", file->path, takt_text_get(&text));
+    const takt_status status =
+        takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: %s", file->path, takt_text_get(&text));
     takt_text_deinit(&text);
-    return takt_fail_hint(set->ctx, "samples are the first axis of an array, the lines of a table "
-                                    "after its names, or files of one kind");
+    return status;
 }
 
 /* ---- files of an unknown kind ---- */
