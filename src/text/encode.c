@@ -13,6 +13,18 @@ typedef struct encoding {
     bool is_first;
 } encoding;
 
+void takt_ids_add_unknown(const takt_tokenizer *t, takt_ids *ids)
+{
+    if (t->roles[TAKT_TOKEN_UNK] >= 0) {
+        takt_ids_add(ids, t->roles[TAKT_TOKEN_UNK]);
+    } else if (ids->status == TAKT_OK) {
+        ids->status = takt_fail(ids->ctx, TAKT_E_TOKENIZER,
+                                "the text has a word that is not in the vocabulary, and the "
+                                "tokenizer has no token for unknown words");
+        (void)takt_fail_hint(ids->ctx, "unk_token or unk_id of its model names that token");
+    }
+}
+
 static void encode_word(void *user, takt_span word)
 {
     encoding *e = user;
@@ -23,9 +35,10 @@ static void encode_word(void *user, takt_span word)
         takt_wordpiece_word(t, word, &e->ids);
     } else if (t->model == TAKT_TOKENIZER_WHOLE) {
         const uint32_t id = takt_spans_find(&t->index, word);
-        const int32_t known = id != UINT32_MAX ? (int32_t)id : t->roles[TAKT_TOKEN_UNK];
-        if (known >= 0)
-            takt_ids_add(&e->ids, known);
+        if (id != UINT32_MAX)
+            takt_ids_add(&e->ids, (int32_t)id);
+        else
+            takt_ids_add_unknown(t, &e->ids);
     } else {
         takt_merge_word(t, &e->merging, word, &e->ids);
     }

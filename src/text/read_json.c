@@ -1,4 +1,5 @@
 /* read_json.c - Hugging Face's tokenizer.json: vocabulary, merges and added tokens. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -215,6 +216,18 @@ static takt_status find_model(takt_tokenizer *t, const takt_json *root, const ta
     return TAKT_OK;
 }
 
+/* A token by its text in the file, or -1. Of WordPiece, one that is not added begins a word. */
+static int32_t find_named(const takt_tokenizer *t, const char *name)
+{
+    char text[64];
+    const int32_t id = (int32_t)takt_spans_find(&t->index, takt_span_of(name));
+    if (id >= 0 || t->model != TAKT_TOKENIZER_WORDS ||
+        strlen(name) >= sizeof text - TAKT_TOKEN_MARK_BYTES)
+        return id;
+    (void)snprintf(text, sizeof text, "%s%s", TAKT_TOKEN_MARK, name);
+    return (int32_t)takt_spans_find(&t->index, takt_span_of(text));
+}
+
 /* By their common names. */
 static void find_roles(takt_tokenizer *t, const takt_json *model)
 {
@@ -232,11 +245,10 @@ static void find_roles(takt_tokenizer *t, const takt_json *model)
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         for (size_t k = 0; k < 6 && known[i].names[k] != NULL && t->roles[known[i].role] < 0; k++)
-            t->roles[known[i].role] =
-                (int32_t)takt_spans_find(&t->index, takt_span_of(known[i].names[k]));
+            t->roles[known[i].role] = find_named(t, known[i].names[k]);
     const takt_json *unknown = member(model, "unk_token", TAKT_JSON_STRING);
     if (unknown != NULL) {
-        int32_t id = (int32_t)takt_spans_find(&t->index, takt_span_of(unknown->text));
+        const int32_t id = find_named(t, unknown->text);
         t->roles[TAKT_TOKEN_UNK] = id >= 0 ? id : t->roles[TAKT_TOKEN_UNK];
     }
     takt_tokenizer_guess_roles(t);

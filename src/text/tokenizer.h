@@ -287,6 +287,9 @@ typedef struct takt_ids {
 } takt_ids;
 
 void takt_ids_add(takt_ids *ids, int32_t id);
+/* For a word that is not in the vocabulary; fails if there is no token for it. BPE leaves out what
+ * it does not know, as in Hugging Face's tokenizers. */
+void takt_ids_add_unknown(const takt_tokenizer *t, takt_ids *ids);
 
 /* Memory shared by the words of one text. */
 typedef struct takt_merging takt_merging;

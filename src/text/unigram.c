@@ -65,8 +65,8 @@ static void spell(const takt_tokenizer *t, takt_span text, takt_ids *ids)
         has_bytes = has_bytes && t->bytes[(unsigned char)text.at[i]] >= 0;
     for (size_t i = 0; has_bytes && i < text.length; i++)
         takt_ids_add(ids, t->bytes[(unsigned char)text.at[i]]);
-    if (!has_bytes && t->roles[TAKT_TOKEN_UNK] >= 0)
-        takt_ids_add(ids, t->roles[TAKT_TOKEN_UNK]);
+    if (!has_bytes)
+        takt_ids_add_unknown(t, ids);
 }
 
 /* Reverses the path in place: `from` becomes the end of the next token. */

@@ -130,8 +130,7 @@ static void add_word(const takt_tokenizer *t, takt_span word, takt_ids *ids)
     if (is_known || ids->status != TAKT_OK)
         return;
     ids->count = count;
-    if (t->roles[TAKT_TOKEN_UNK] >= 0)
-        takt_ids_add(ids, t->roles[TAKT_TOKEN_UNK]);
+    takt_ids_add_unknown(t, ids);
 }
 
 static void end_word(const takt_tokenizer *t, takt_text *word, takt_ids *ids)

@@ -82,6 +82,39 @@ static void crossing(void)
     takt_tokenizer_destroy(t);
 }
 
+/* A word without a token: an error where no token stands for it, not a text without it. */
+static void unknown(void)
+{
+    static const struct {
+        const char *json;
+        bool is_refused;
+    } rows[] = {
+        {"{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":{\"a\":0}}", true},
+        {"{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":{\"a\":0,\"[UNK]\":1}}", false},
+        {"{\"type\":\"WordLevel\",\"unk_token\":\"[UNK]\",\"vocab\":{\"a\":0}}", true},
+        {"{\"type\":\"Unigram\",\"unk_id\":null,\"vocab\":[[\"a\",-1.0]]}", true},
+        {"{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",-1.0]]}", false},
+        {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[200];
+        int32_t room[8];
+        takt_tokenizer *t;
+        takt_token_ids known = {room, 8, 0}, other = {room, 8, 0};
+        (void)snprintf(json, sizeof json, "{\"model\":%s}", rows[i].json);
+        if (!EXPECT_OK(ctx, takt_tokenizer_load_memory(ctx, "t.json", json, strlen(json), &t)))
+            continue;
+        EXPECT_OK(ctx, takt_tokenize(t, "a", 1, 0, &known));
+        const bool is_left_out = strstr(json, "BPE") != NULL;
+        const takt_status status = takt_tokenize(t, "z", 1, 0, &other);
+        EXPECT((status == TAKT_OK) != rows[i].is_refused &&
+                   (status == TAKT_OK || takt_last_error_info(ctx)->id == 3711) &&
+                   (status != TAKT_OK || other.count == !is_left_out),
+               "%s: %s", json, takt_last_error(ctx));
+        takt_tokenizer_destroy(t);
+    }
+}
+
 static void begin(void)
 {
     if (takt_ctx_create(NULL, &ctx) != TAKT_OK)
@@ -93,4 +126,4 @@ static void end(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(begin, parts, crossing, end)
+TEST_MAIN(begin, parts, crossing, unknown, end)
