@@ -175,6 +175,7 @@ static const takt_desc *input_named(const takt_model *m, const char *name)
 }
 
 /* Refuses the request because of input number t->count. */
+static void refuse(takt_tensors *t, const char *member, const char *format, ...) TAKT_PRINTF(3, 4);
 static void refuse(takt_tensors *t, const char *member, const char *format, ...)
 {
     enum { ROOM = 200 };
