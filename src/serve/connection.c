@@ -25,8 +25,11 @@ static bool open_conn(takt_server *s, takt_conn *c, int socket)
     void *block;
     if (takt_mem_get(&s->shadow, TAKT_HTTP_HEADER + 1, "a connection", &block) != TAKT_OK)
         return false;
-    *c = (takt_conn){
-        .socket = socket, .in = block, .room = TAKT_HTTP_HEADER, .since_ns = takt_serve_now(s)};
+    *c = (takt_conn){.socket = socket,
+                     .in = block,
+                     .room = TAKT_HTTP_HEADER,
+                     .is_new = true,
+                     .since_ns = takt_serve_now(s)};
     takt_text_init(&c->out, &s->shadow);
     const size_t end = (size_t)(c - s->conns) + 1;
     s->conn_end = end > s->conn_end ? end : s->conn_end;
@@ -152,7 +155,7 @@ static void answer(takt_server *s, takt_conn *c)
         memmove(c->in, c->in + used, c->have - used);
         c->have -= used;
         c->body = c->used = 0;
-        c->has_header = false;
+        c->has_header = c->is_new = false;
         c->since_ns = takt_serve_now(s);
     }
 }
@@ -257,6 +260,16 @@ static void end_conn(takt_server *s, takt_conn *c, bool is_answered)
     c->since_ns = takt_serve_now(s);
 }
 
+/* Whether an idle connection is closed: at the end also one that has had its answers, but for a
+ * while not one whose client has begun to send, or is about to. */
+static bool is_over(const takt_server *s, const takt_conn *c)
+{
+    if (c->is_closing || !atomic_load_explicit(&s->is_stopping, memory_order_relaxed))
+        return c->is_closing;
+    return (!c->is_new && c->have == 0) ||
+           (takt_serve_now(s) - c->since_ns) / 1000000 > TAKT_SERVE_DRAIN_MS;
+}
+
 static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
 {
     if (c->is_draining) {
@@ -274,8 +287,7 @@ static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
         good = flush(s, c) && c->out.status == TAKT_OK;
     }
     const bool is_idle = c->job == NULL && c->out.length == 0;
-    const bool is_stopping = atomic_load_explicit(&s->is_stopping, memory_order_relaxed);
-    if (!good || (is_idle && (c->is_closing || is_stopping)) || is_late(s, c))
+    if (!good || (is_idle && is_over(s, c)) || is_late(s, c))
         end_conn(s, c, good && is_idle);
 }
 
@@ -301,6 +313,16 @@ static size_t watch_all(takt_server *s)
     return open;
 }
 
+/* Connections that were made before are served, later ones are refused by the system. */
+static void stop_listening(takt_server *s)
+{
+    if (s->listener < 0)
+        return;
+    accept_all(s);
+    takt_net_close(s->listener);
+    s->listener = -1;
+}
+
 static bool has_event(const takt_net_watch *w)
 {
     return w->can_read || w->can_write || w->is_closed;
@@ -312,6 +334,8 @@ takt_status takt_serve_loop(takt_server *s)
 {
     uint64_t all_ns = 0;
     for (;;) {
+        if (atomic_load(&s->is_stopping))
+            stop_listening(s);
         const size_t open = watch_all(s);
         if (open == 0 && atomic_load(&s->is_stopping))
             return TAKT_OK;

@@ -106,6 +106,7 @@ typedef struct takt_conn {
     size_t room, have, body, used;
     takt_http_request request;
     bool has_header, is_closing;
+    bool is_new;      /* it has had no answer yet */
     bool is_refused;  /* before its body was read */
     bool is_draining; /* has its answer; what still comes is thrown away */
     takt_text out;
