@@ -33,8 +33,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_npy_load(takt_ctx *ctx, const char *path
 TAKT_API TAKT_MUST_USE takt_status takt_npy_load_memory(takt_ctx *ctx, const char *name,
                                                         const void *bytes, size_t length,
                                                         takt_tensor_view *view);
-/** Array `member` of an uncompressed .npz archive, as numpy.savez writes it; NULL: its only
- *  array. */
+/** Array `member` of an .npz archive, as numpy.savez and numpy.savez_compressed (with zlib) write
+ *  it; NULL: its only array. */
 TAKT_API TAKT_MUST_USE takt_status takt_npz_load(takt_ctx *ctx, const char *path,
                                                  const char *member, takt_tensor_view *view);
 /** One tensor of a file; the format is detected from the contents: .npy, .npz (array `member`;

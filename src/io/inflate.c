@@ -1,6 +1,7 @@
 /* inflate.c - decompression by zlib, which is loaded on demand. */
 #include "io/inflate.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -60,10 +61,13 @@ typedef struct output {
 static takt_status grow(output *o, const takt_packed *from)
 {
     void *block;
-    const size_t room = o->room == 0 ? STEP : 2 * o->room;
-    if (room > o->ctx->limits.file_bytes)
-        return takt_fail(o->ctx, from->error, "%s holds more than the limit of %llu bytes",
-                         from->name, (unsigned long long)o->ctx->limits.file_bytes);
+    const uint64_t limit = o->ctx->limits.file_bytes;
+    const bool is_told = from->most > 0 && from->most < limit;
+    const size_t most = is_told ? from->most : limit < SIZE_MAX ? (size_t)limit : SIZE_MAX - 1;
+    const size_t more = o->room == 0 ? STEP : 2 * o->room, room = more > most ? most + 1 : more;
+    if (o->room > most)
+        return takt_fail(o->ctx, from->error, "%s holds more than %zu bytes, %s", from->name, most,
+                         is_told ? "the size in its header" : "the limit");
     TAKT_TRY(takt_mem_get(o->ctx, room, "decompressed data", &block));
     if (o->length > 0)
         memcpy(block, o->at, o->length);

@@ -10,6 +10,7 @@ typedef struct takt_packed {
     const uint8_t *bytes;
     size_t length;
     bool is_raw;
+    size_t most;         /* its bytes when decompressed are at most these; 0: not known */
     takt_error_id error; /* id of damaged data */
 } takt_packed;
 

@@ -70,6 +70,8 @@ def compressed():
     end = whole.rindex(b"PK\x01\x02", 0, whole.rindex(b"PK\x01\x02"))
     lies = whole[:end + 24] + struct.pack("<I", size + 1) + whole[end + 28:]
     refused(store("lies.npz", lies), "lies.npz", "checksum is wrong")
+    lies = whole[:end + 24] + struct.pack("<I", 9) + whole[end + 28:]
+    refused(store("less.npz", lies), "less.npz", "holds more than 9 bytes")
     bzip = archive("bzip.npz", classes(), method=zipfile.ZIP_BZIP2)
     refused(bzip, "bzip.npz", "other than by deflate")
 

@@ -137,6 +137,7 @@ static takt_status read_member(const archive *a, const entry *e, takt_span *memb
                               .bytes = (const uint8_t *)member->at,
                               .length = member->length,
                               .is_raw = true,
+                              .most = e->size,
                               .error = TAKT_E_NPY};
     TAKT_TRY(takt_inflate(a->ctx, &from, &plain, &length));
     const takt_status status = load(a, e, plain, length, view);
