@@ -110,11 +110,14 @@ bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *ou
     int64_t label;
     uint64_t sample;
     bool fit = true;
-    if (out == NULL || out->rank < 2 || out->dims[out->rank - 1] <= 0 || !begin(&s, d))
+    if (out == NULL || out->rank < 2 || out->dims[out->rank - 1] <= 0)
         return true;
     classes.count = out->dims[out->rank - 1];
     if (classes.is_scored && classes.count == 1)
         classes.count = 2; /* one score tells two classes apart */
+    const int64_t known = takt_data_classes(d); /* above 0: no label is negative */
+    if ((known > 0 && known <= classes.count) || !begin(&s, d))
+        return true;
     if (s.field->rank == out->rank - 1 && find_outside(&s, &classes, &label, &sample)) {
         report(t, &s, &classes, label, sample);
         fit = false;
