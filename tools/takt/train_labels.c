@@ -114,7 +114,7 @@ bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *ou
         return true;
     classes.count = out->dims[out->rank - 1];
     if (classes.is_scored && classes.count == 1)
-        classes.count = 2; /* one score tells two classes apart */
+        classes.count = 2;                      /* one score tells two classes apart */
     const int64_t known = takt_data_classes(d); /* above 0: no label is negative */
     if ((known > 0 && known <= classes.count) || !begin(&s, d))
         return true;
