@@ -1,6 +1,7 @@
 """train_bad.py - data that is cut off, foreign or does not fit: messages name file and sample."""
 import gzip
 import io
+import json
 import os
 import shutil
 import struct
@@ -204,6 +205,13 @@ def not_finite():
         fails(1, "train", NET, "--data", bad, *flags,
               says=["7003", "of the batch is not finite", "sample 17 of ", "nan.npz",
                     "--on-nan skip"])
+    log = path("bad_check.jsonl")
+    run = takt("train", NET, "--data", bad, "--val-split", "0.2", "--epochs", "2", "--log", log)
+    expect(run.returncode == 0 and run.stderr.count("x of sample 17 of ") == 1
+           and run.stdout.count("validation loss not finite, accuracy") == 2, run)
+    with open(log, encoding="utf-8") as lines:
+        checks = [json.loads(line) for line in lines if "validation" in line]
+    expect([row["validation_loss"] for row in checks] == [None, None], checks)
     run = takt("eval", NET, "--data", bad)
     expect(run.returncode == 0 and "outputs of 1 of 20 samples are not finite" in run.stderr
            and "sample 17 of " in run.stderr, run)

@@ -82,11 +82,17 @@ void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
 void tool_log_check(tool_training *g, double loss, double accuracy)
 {
     const uint64_t step = takt_trainer_steps(g->trainer);
-    add_point(&g->checks, step, loss);
+    if (isfinite(loss))
+        add_point(&g->checks, step, loss);
     if (g->log == NULL)
         return;
-    fprintf(g->log, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %.9g",
-            (unsigned long long)step, (unsigned long long)g->epoch + 1, loss);
+    fprintf(g->log,
+            "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": ", (unsigned long long)step,
+            (unsigned long long)g->epoch + 1);
+    if (isfinite(loss))
+        fprintf(g->log, "%.9g", loss);
+    else
+        fprintf(g->log, "null"); /* JSON has no NaN */
     if (accuracy >= 0)
         fprintf(g->log, ", \"validation_accuracy\": %.9g", accuracy);
     fprintf(g->log, "}\n");
@@ -130,11 +136,12 @@ static long keep_lines(tool_training *g, FILE *file, uint64_t steps)
         if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"loss\": %lf", &step, &epoch, &loss) ==
             3)
             add_point(&g->losses, step, loss);
-        else if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %lf", &step,
-                        &epoch, &loss) == 3) {
+        else if (strstr(line, "\"validation_loss\"") != NULL) {
             if (step == steps && is_to_evaluate(g, steps))
                 break;
-            add_point(&g->checks, step, loss);
+            if (sscanf(line, "{\"step\": %llu, \"epoch\": %llu, \"validation_loss\": %lf", &step,
+                       &epoch, &loss) == 3)
+                add_point(&g->checks, step, loss);
         }
         end = ftell(file);
     }

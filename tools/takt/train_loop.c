@@ -49,6 +49,20 @@ static takt_status fill(tool_training *g, uint64_t first, size_t count)
     return status;
 }
 
+/* The weights are not to blame if a sample is not finite: training goes on. */
+static void tell_bad_check(tool_training *g, uint64_t first, size_t count)
+{
+    const char *field;
+    size_t row;
+    if (g->has_bad_check || !tool_batch_bad(&g->batch, count, &row, &field))
+        return;
+    g->has_bad_check = true; /* once is enough */
+    tool_progress_wipe(g->t);
+    fprintf(stderr, "takt: the validation loss is not finite: %s of sample %llu of %s is not\n",
+            field, (unsigned long long)(first + row),
+            takt_data_source(g->data, field, first + row));
+}
+
 takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,
                           double *accuracy)
 {
@@ -62,6 +76,8 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
             status = takt_trainer_eval(g->trainer, g->batch.view, g->batch.count, &r);
         if (status != TAKT_OK)
             return status;
+        if (!isfinite(r.loss))
+            tell_bad_check(g, first + at, size);
         sum += r.loss * r.count;
         weight += r.count;
         hits += r.hits;
@@ -111,9 +127,11 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
     fprintf(to, "epoch %llu: loss %.6f", (unsigned long long)g->epoch + 1, sum->loss / sum->count);
     if (sum->hits >= 0)
         fprintf(to, ", accuracy %.4f", sum->hits / sum->count);
-    if (loss >= 0)
+    if (g->held_out > 0 && isfinite(loss))
         fprintf(to, "; validation loss %.6f", loss);
-    if (loss >= 0 && accuracy >= 0)
+    else if (g->held_out > 0)
+        fprintf(to, "; validation loss not finite");
+    if (g->held_out > 0 && accuracy >= 0)
         fprintf(to, ", accuracy %.4f", accuracy);
     if (sum->skipped > 0)
         fprintf(to, "; %llu step%s skipped", (unsigned long long)sum->skipped,
