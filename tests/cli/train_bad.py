@@ -286,6 +286,7 @@ def flags():
     data = ["--data", archive("ok.npz", classes())]
     for given, says in ((["--lr", "0"], "nothing is learned"),
                         (["--patience", "3"], "--val-split"),
+                        (["--val-split", "0.01"], "of 20 samples leaves none"),
                         (["--checkpoint-every", "5"], "--checkpoint DIR"),
                         (["--freeze", "dense_9"], "--freeze dense_9: no parameter"),
                         (["--group", "bias:lr=1e-3", "--group", "dense_9:lr=1"],

@@ -18,6 +18,12 @@ static bool count_samples(tool_training *g)
     const uint64_t fixed = tool_fixed_batch(g->model), part = fixed > 0 ? fixed : 1;
     g->held_out = (uint64_t)(share * (double)all);
     g->held_out -= g->held_out % part;
+    if (share > 0 && g->held_out == 0) {
+        tool_usage_error(g->t, 1003, "take a larger share, or more samples",
+                         "--val-split %g of %llu samples leaves none to evaluate on", share,
+                         (unsigned long long)all);
+        return false;
+    }
     g->samples = all - g->held_out;
     g->samples -= g->samples % part;
     g->batch_size =
