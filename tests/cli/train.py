@@ -265,7 +265,7 @@ def mistakes():
           says=["no column called z", "its columns are a, b, c"])
     fails(2, "train", NET, "--data", write("few.csv", "1,2,0\n2,3,1\n"),
           says=["sample of the data is [2]", "takes [6]", "`takt data "])
-    fails(1, "train", NET, *COMMON, "--loss", "mse", says=["labels is f32", "cross_entropy takes"])
+    fails(2, "train", NET, *COMMON, "--loss", "mse", says=["1 label, mse compares 3 numbers"])
     fails(2, "train", NET, *COMMON, "--resume", says=["--resume needs", "--checkpoint DIR"])
     fails(1, "train", NET, *COMMON, "--lr", "1e6", "--optimizer", "sgd", "--epochs", "9",
           says=["the loss of step"])

@@ -89,13 +89,13 @@ static void report(const takt_tool *t, const scan *s, const tool_classes *classe
 {
     const bool is_single = classes->count == 1;
     char hint[160];
-    if (label < 0)
+    if (is_single)
+        snprintf(hint, sizeof hint, "--loss mse takes the labels as numbers");
+    else if (label < 0)
         snprintf(hint, sizeof hint, "--loss cross_entropy:ignore=%lld leaves out such samples",
                  (long long)label);
     else
-        snprintf(hint, sizeof hint, "%s",
-                 is_single ? "--loss mse takes the labels as numbers"
-                           : "labels are class numbers from 0; --label names their column");
+        snprintf(hint, sizeof hint, "labels are class numbers from 0; --label names their column");
     tool_usage_error(t, 7005, hint,
                      "%s: sample %llu has the label %lld, the model has %s%lld class%s",
                      takt_data_source(s->data, "labels", sample), (unsigned long long)sample,
@@ -139,19 +139,32 @@ bool tool_adds_loss(const tool_training *g)
     return false;
 }
 
+static bool is_one_of(const char *loss, const char *const *names, size_t count)
+{
+    const size_t length = strcspn(loss, ":");
+    bool found = false;
+    for (size_t i = 0; !found && i < count; i++)
+        found = strlen(names[i]) == length && memcmp(names[i], loss, length) == 0;
+    return found;
+}
+
 /* Whether labels are class numbers for this loss. */
 static bool takes_classes(const char *loss)
 {
     static const char *const names[] = {"cross_entropy", "focal", "hinge", "distillation"};
-    const size_t length = loss != NULL ? strcspn(loss, ":") : 0;
-    for (size_t i = 0; loss != NULL && i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == length && memcmp(names[i], loss, length) == 0)
-            return strstr(loss, "soft=1") == NULL;
-    return loss == NULL;
+    return loss == NULL || (is_one_of(loss, names, 4) && strstr(loss, "soft=1") == NULL);
+}
+
+/* Whether a label is as many numbers as the model returns. */
+static bool takes_alike(const char *loss)
+{
+    static const char *const names[] = {"mse",        "mae",    "huber", "bce",
+                                        "bce_logits", "kl_div", "cosine"};
+    return loss != NULL && (is_one_of(loss, names, 7) || strstr(loss, "soft=1") != NULL);
 }
 
 /* Whether a sample has as many labels as the model returns numbers. */
-static bool fits_numbers(const tool_training *g, const takt_desc *out)
+static bool fits_numbers(const tool_training *g, const takt_desc *out, const char *loss)
 {
     long long returned = 1, given = 1;
     scan s;
@@ -163,10 +176,19 @@ static bool fits_numbers(const tool_training *g, const takt_desc *out)
         returned *= out->dims[i] > 0 ? out->dims[i] : 0; /* 0: not known yet */
     if (returned == 0 || returned == given)
         return true;
-    tool_usage_error(g->t, 7005,
-                     "class numbers are whole; other labels are compared with one number each",
-                     "%s: labels are not whole numbers, %lld a sample, and the model returns %lld",
-                     takt_data_source(g->data, "labels", 0), given, returned);
+    const char *file = takt_data_source(g->data, "labels", 0);
+    if (loss == NULL)
+        tool_usage_error(g->t, 7005,
+                         "class numbers are whole; other labels are compared with one number each",
+                         "%s: labels are not whole numbers, %lld a sample, and the model returns "
+                         "%lld",
+                         file, given, returned);
+    else
+        tool_usage_error(g->t, 7005,
+                         "the loss decides: cross_entropy takes class numbers, mse and mae as many "
+                         "numbers as the model returns",
+                         "%s: a sample has %lld label%s, %s compares %lld numbers", file, given,
+                         given == 1 ? "" : "s", loss, returned);
     return false;
 }
 
@@ -180,7 +202,9 @@ bool tool_training_labels_fit(tool_training *g)
         return true;
     g->fits_numbers = loss == NULL && !tool_labels_are_whole(g->data);
     if (g->fits_numbers)
-        return fits_numbers(g, out);
+        return fits_numbers(g, out, NULL);
+    if (takes_alike(loss))
+        return fits_numbers(g, out, loss);
     if (!takes_classes(loss))
         return true;
     const tool_classes classes = {
