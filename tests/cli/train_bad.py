@@ -173,7 +173,7 @@ def labels():
           says=["sample 13 has the label 9"])
     for loss in ("bce_logits", "cosine", "kl_div", "cross_entropy:soft=1"):
         fails(2, "train", NET, "--data", archive("one.npz", classes()), "--loss", loss, says=[
-            "one.npz: a sample has 1 label, " + loss + " compares 3 numbers", "cross_entropy takes"])
+            "one.npz: a sample has 1 label, " + loss + " compares 3 numbers", "cross_entropy"])
     succeeds("train", NET, "--data", archive("floats.npz", classes(), "<f8"), "-q")
     halves = archive("halves.npz", [i + 0.5 for i in range(ROWS)], "<f8")
     fails(2, "train", NET, "--data", halves, says=["halves.npz", "not whole numbers", "returns 3"])
