@@ -66,7 +66,8 @@ fails(2, "zoo", "get", "motor_falt", says=["motor_falt", "motor_fault"])
 fails(2, "zoo", "show", "nothing", says=["zoo"])
 fails(1, "run", "zoo:motor_falt", says=["did you mean zoo:motor_fault?"])
 fails(2, "zoo", "train", "gesture", "--data", path("nowhere"), says=["MNIST"])
-succeeds("zoo", "train", "motor_fault", "--samples", path("motor"))
+told = succeeds("zoo", "train", "motor_fault", "--samples", path("motor"))
+expect(path("motor/train.npz") in told, f"--samples does not say what it wrote: {told}")
 for part, rows in (("train", 4), ("test", 1)):
     expect(os.path.getsize(path(f"motor/{part}.npz")) > 100000 * rows, f"--samples: {part}.npz")
 for flags in (("--verify",), ("-o", path("no.taktp"))):

@@ -297,8 +297,13 @@ static int make(job *j)
     snprintf(trained, sizeof trained, "%.400s/trained.taktp", j->folder);
     snprintf(made, sizeof made, "%.400s/%s.taktp", j->folder, j->m.name);
     int code = prepare(j);
-    if (code != TAKT_EXIT_OK || tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) != NULL)
+    if (code != TAKT_EXIT_OK)
         return code;
+    if (tool_text_of(j->t, TAKT_F_SAMPLES_FOLDER) != NULL) {
+        if (!tool_on(j->t, TAKT_F_QUIET) && !tool_on(j->t, TAKT_F_JSON))
+            printf("samples: %s/train.npz, %s/test.npz\n", j->samples, j->samples);
+        return code;
+    }
     code = is_interrupted != 0 ? TAKT_EXIT_INTERRUPTED : train(j, trained);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, take_weights(j, trained));
