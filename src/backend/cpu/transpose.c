@@ -2,6 +2,7 @@
  * registers. */
 #include "backend/cpu/transpose.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,7 +12,13 @@ enum {
     BYTES = 4,
     SIDE = 4,
     ROWS = 16, /* of a block: one cache line of each source row */
-    COLS = 64
+    COLS = 64,
+    COLS_FAR = 1024,
+    LINE = 16,             /* elements of a cache line */
+    FAR_BYTES = 256 << 10, /* from the first row of the result to the last */
+    COLLIDING = 2048,      /* bytes between rows that share few places of L1 */
+    READ_AHEAD = 32,       /* source rows */
+    WRITTEN_AHEAD = 256    /* bytes */
 };
 
 static inline quad load(const char *p)
@@ -47,44 +54,35 @@ static void column(const char *from, char *to, ptrdiff_t to_step, size_t rows)
         memcpy(to + (ptrdiff_t)r * to_step, from + r * BYTES, BYTES);
 }
 
-static void block(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step, size_t rows,
-                  size_t cols)
+/* What a block of rows is about to write and to read: lines of as many rows of the result, and of
+ * LINE source rows, which the hardware sees no order in. */
+static void prefetch(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t left)
+{
+    for (size_t r = 0; r < rows; r++)
+        __builtin_prefetch(to.data + (ptrdiff_t)r * to.step + WRITTEN_AHEAD, 1);
+    for (size_t i = READ_AHEAD; i < READ_AHEAD + LINE; i++) /* or what the next block reads */
+        __builtin_prefetch(i < left ? from.data + (ptrdiff_t)i * from.step
+                                    : from.data + (ptrdiff_t)(i - left) * from.step + ROWS * BYTES);
+}
+
+static void block(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols, bool is_far)
 {
     size_t c = 0;
-    for (; c + SIDE <= cols; c += SIDE, from += SIDE * from_step, to += SIDE * BYTES) {
+    for (; c + SIDE <= cols; c += SIDE, from.data += SIDE * from.step, to.data += SIDE * BYTES) {
         size_t r = 0;
-        for (int i = 0; i < SIDE; i++) /* what the next block of rows reads: too many streams for */
-            __builtin_prefetch(from + i * from_step + ROWS * BYTES); /* the hardware to see */
+        if (is_far && c % LINE == 0)
+            prefetch(from, to, rows, cols - c);
+        for (int i = 0; i < SIDE && !is_far; i++) /* what the next block of rows reads */
+            __builtin_prefetch(from.data + i * from.step + ROWS * BYTES);
         for (; r + SIDE <= rows; r += SIDE)
-            transpose_block(from + r * BYTES, from_step, to + (ptrdiff_t)r * to_step, to_step);
+            transpose_block(from.data + r * BYTES, from.step, to.data + (ptrdiff_t)r * to.step,
+                            to.step);
         for (int i = 0; i < SIDE && r < rows; i++)
-            column(from + i * from_step + r * BYTES, to + (ptrdiff_t)r * to_step + i * BYTES,
-                   to_step, rows - r);
+            column(from.data + i * from.step + r * BYTES,
+                   to.data + (ptrdiff_t)r * to.step + i * BYTES, to.step, rows - r);
     }
-    for (; c < cols; c++, from += from_step, to += BYTES)
-        column(from, to, to_step, rows);
-}
-
-/* ROWS by ROWS elements, one line of the result after the other. */
-static void lines(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step)
-{
-    for (int i = 0; i < ROWS; i++)
-        __builtin_prefetch(from + i * from_step + ROWS * BYTES);
-    for (int r = 0; r < ROWS; r += SIDE)
-        for (int c = 0; c < ROWS; c += SIDE)
-            transpose_block(from + c * from_step + r * BYTES, from_step,
-                            to + r * to_step + c * BYTES, to_step);
-}
-
-/* The same as block() for rows of the result so far apart that they share few places in L1, which
- * would evict lines before they are whole. */
-static void block_of_lines(const char *from, ptrdiff_t from_step, char *to, ptrdiff_t to_step,
-                           size_t rows, size_t cols)
-{
-    size_t c = 0;
-    for (; rows == ROWS && c + ROWS <= cols; c += ROWS)
-        lines(from + (ptrdiff_t)c * from_step, from_step, to + c * BYTES, to_step);
-    block(from + (ptrdiff_t)c * from_step, from_step, to + c * BYTES, to_step, rows, cols - c);
+    for (; c < cols; c++, from.data += from.step, to.data += BYTES)
+        column(from.data, to.data, to.step, rows);
 }
 
 /* Three source rows to rows of three: an image's channels, from first to last. */
@@ -106,20 +104,23 @@ static void three(const char *from, ptrdiff_t from_step, char *to, size_t rows)
             memcpy(to + i * BYTES, from + i * from_step + r * BYTES, BYTES);
 }
 
-/* A few source rows at a time: their cache lines are used up before they are evicted. */
+/* A few source rows at a time: their cache lines are used up before they are evicted. Where rows of
+ * the result are long and far apart, long pieces of each, which the hardware prefetches, too; fewer
+ * of them where they share places of L1. */
 void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_t cols)
 {
     if (cols == 3 && to.step == 3 * BYTES) {
         three(from.data, from.step, to.data, rows);
         return;
     }
-    void (*const run)(const char *, ptrdiff_t, char *, ptrdiff_t, size_t, size_t) =
-        to.step % 2048 == 0 ? block_of_lines : block;
-    for (size_t c = 0; c < cols; c += COLS)
-        for (size_t r = 0; r < rows; r += ROWS)
-            run(from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step,
-                to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step,
-                rows - r < ROWS ? rows - r : ROWS, cols - c < COLS ? cols - c : COLS);
+    const bool is_far = cols > COLS && rows * (size_t)to.step >= FAR_BYTES;
+    const size_t high = is_far && to.step % COLLIDING == 0 ? ROWS / 2 : ROWS;
+    const size_t wide = is_far ? COLS_FAR : COLS;
+    for (size_t c = 0; c < cols; c += wide)
+        for (size_t r = 0; r < rows; r += high)
+            block((takt_matrix_at){from.data + (ptrdiff_t)c * from.step + r * BYTES, from.step},
+                  (takt_matrix_at){to.data + (ptrdiff_t)r * to.step + c * BYTES, to.step},
+                  rows - r < high ? rows - r : high, cols - c < wide ? cols - c : wide, is_far);
 }
 
 /* ---- elements of two bytes ---- */
