@@ -128,6 +128,7 @@ static void run(const takt_step *s, const takt_task *t)
         for (size_t l = 0; l < extent(o, 1, c.lines); l++)
             copy_line(f, from, line * o->stride[1] + l, copy + l * f->width * f->channels);
         c.w = w + group * takt_panels_columns(takt_near_panels, o->cout) * o->k;
+        c.y = NULL;
         takt_near_lines_run(&f->near, s, t, &c, (sample * o->out[1] + line) * o->out[2],
                             group * o->cout);
     }

@@ -12,6 +12,7 @@
 #include "backend/cpu/conv/near_lines.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"
+#include "backend/cpu/conv/spread.h"
 #include "backend/cpu/transpose.h"
 
 enum {
@@ -24,9 +25,10 @@ enum {
     FEW = 4,                 /* channels of y: a product of patches would waste most of its tile */
     SOME = 8,                /* the same where patches are long */
     DEEP = 8,
-    WIDE = 32,              /* channels of x and outputs of a line that make turning x pay off */
-    MORE_COPIED = 96 << 10, /* of lines of such a convolution: each input is used more often */
-    MOST_COPIED = 160 << 10 /* of lines that many panels read, to stay in L2 */
+    WIDE = 32,               /* channels of x and outputs of a line that make turning x pay off */
+    MORE_COPIED = 96 << 10,  /* of lines of such a convolution: each input is used more often */
+    MOST_COPIED = 160 << 10, /* of lines that many panels read, to stay in L2 */
+    TILE_BYTES = 256 << 10   /* of outputs whose channels come first in y */
 };
 
 typedef struct facts {
@@ -43,7 +45,8 @@ typedef struct facts {
     size_t channel;     /* from one channel to the next */
     size_t position;    /* from one position of a line to the next */
     size_t lines;       /* of outputs of a block */
-    size_t copy;        /* offset in a worker's scratch */
+    size_t copy, tile;  /* offsets in a worker's scratch */
+    size_t tiled;       /* outputs of a tile that becomes channels first; 0: y has them last */
 } facts;
 
 /* The last tap of an axis, in steps of x. */
@@ -209,6 +212,27 @@ static float *packed(const facts *f, const takt_task *t)
     return (float *)(void *)((char *)t->scratch + f->packed_at);
 }
 
+/* Lines of outputs from position `row` on, a tile at a time. */
+static void run_tiles(const takt_step *s, const takt_task *t, const takt_conv_f32 *lines,
+                      size_t row)
+{
+    const facts *f = s->data;
+    const takt_conv_shape *o = &f->shape;
+    float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);
+    for (size_t l = 0; l < lines->lines; l++)
+        for (size_t q = 0; q < lines->columns && !takt_poll_stops(t->poll); q += f->tiled) {
+            const size_t left = lines->columns - q, n = left < f->tiled ? left : f->tiled;
+            takt_conv_f32 c = *lines;
+            c.lines = 1;
+            c.columns = n;
+            c.x = lines->x + l * lines->line + q * lines->step;
+            c.y = tile;
+            const takt_conv_tile made = {tile, row + l * o->out[2] + q, n, 0, o->cout};
+            takt_near_lines_run(&f->near, s, t, &c, made.row, 0);
+            takt_conv_spread(&made, o->cout, o->positions, takt_view_data(t, &s->out[0]));
+        }
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -234,7 +258,11 @@ static void run(const takt_step *s, const takt_task *t)
         c.lines = end - row < left ? end - row : left;
         c.lines = c.lines < f->lines ? c.lines : f->lines;
         c.x = inputs(f, x + row / o->out[1] * o->x_sample, line, c.lines, copy);
-        takt_near_lines_run(&f->near, s, t, &c, row * o->out[2], 0);
+        c.y = NULL;
+        if (f->tiled > 0)
+            run_tiles(s, t, &c, row * o->out[2]);
+        else
+            takt_near_lines_run(&f->near, s, t, &c, row * o->out[2], 0);
     }
 }
 
@@ -309,16 +337,24 @@ static void choose_lines(const takt_planner *p, facts *f)
         f->lines++;
 }
 
+static size_t tiled_outputs(const takt_conv_shape *s)
+{
+    enum { ABREAST = 56 }; /* a multiple of what kernels compute at once */
+    const size_t fit = TILE_BYTES / sizeof(float) / s->cout / ABREAST * ABREAST;
+    return s->out[2] < fit ? s->out[2] : fit > 0 ? fit : ABREAST;
+}
+
 static void set_scratch(takt_planner *p, facts *f)
 {
     const size_t room = f->is_transposed ? TAKT_CONV_ROOM : 0;
     const size_t copied = f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch + room : 0;
-    f->near.registers = takt_cpu_aligned(copied * sizeof(float));
+    f->tile = takt_cpu_aligned(copied * sizeof(float));
+    f->near.registers = f->tile + takt_cpu_aligned(f->tiled * f->shape.cout * sizeof(float));
     p->step->scratch_each =
         f->near.registers + takt_cpu_aligned(takt_conv_end_scratch(&f->near.end));
 }
 
-takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
+takt_status takt_conv_near_compile(takt_planner *p, takt_id planes, takt_id first)
 {
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
@@ -336,7 +372,10 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes)
     TAKT_TRY(set_taps(p, f));
     const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
     TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
-    TAKT_TRY(takt_conv_end_compile(p, s->cout, &f->near.end));
+    TAKT_TRY(takt_conv_end_inner(p, s->cout, &f->near.end));
+    TAKT_TRY(takt_conv_output(p, first));
+    if (first != TAKT_NONE)
+        f->tiled = tiled_outputs(s);
     p->step->data = f;
     p->step->run = run;
     p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[1]);

@@ -42,7 +42,8 @@ void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const tak
     c->clips = clips;
     c->lo = l->end.lo;
     c->limit = clips ? l->end.hi : l->end.limit;
-    c->y = (float *)takt_view_data(t, &s->out[0]) + row * c->ld + column;
+    if (c->y == NULL)
+        c->y = (float *)takt_view_data(t, &s->out[0]) + row * c->ld + column;
     sum_chunks(l->run, c);
     const takt_conv_block block = {
         .y = c->y, .ld = c->ld, .rows = c->lines * c->columns, .columns = c->channels};

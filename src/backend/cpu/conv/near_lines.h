@@ -13,7 +13,8 @@ typedef struct takt_near_lines {
 } takt_near_lines;
 
 /* `c` is complete except for y and the epilogue: for position `row` of all outputs and channels
- * from `column` on. Chunks of k are adjacent if the channels fill one panel. */
+ * from `column` on; y is NULL, or memory for these outputs alone, `ld` apart. Chunks of k are
+ * adjacent if the channels fill one panel. */
 void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
                          takt_conv_f32 *c, size_t row, size_t column);
 

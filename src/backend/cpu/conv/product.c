@@ -4,25 +4,13 @@
 #include <string.h>
 
 #include "backend/cpu/conv/patch.h"
+#include "backend/cpu/conv/spread.h"
 
 /* What one call of the product computes. */
 typedef struct block {
     size_t group, row, rows, column, columns; /* columns: channels of the group */
     const void *weights;
 } block;
-
-/* Copies a block of C, [rows][columns], to a result with channels first. */
-static void spread(const takt_conv_shape *s, const block *b, const float *from, float *y)
-{
-    for (size_t c = 0; c < b->columns; c++) {
-        float *channel = y + (b->group * s->cout + b->column + c) * s->y_channel;
-        for (size_t r = 0; r < b->rows; r++) {
-            const size_t row = b->row + r;
-            channel[row / s->positions * s->y_sample + row % s->positions] =
-                from[r * b->columns + c];
-        }
-    }
-}
 
 static void multiply(const takt_step *s, const takt_task *t, const block *b, const float *x)
 {
@@ -39,7 +27,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                                        .column = first}};
     takt_epilogue_f32 epilogue;
     const bool ends = takt_conv_end_for(&ending, &epilogue);
-    const bool rounds = takt_conv_product_rounds(f);
+    const bool rounds = takt_conv_product_rounds(f), tiles = takt_conv_product_tiles(f);
     float *y = rounds ? NULL : takt_conv_out(&f->memory, s, t);
     float *tile = (float *)(void *)(own + f->tile);
     takt_gemm_stored stored;
@@ -52,8 +40,8 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .reads_a = f->reads_a,
                        .b_n = c->cout,
                        .b_first = b->column,
-                       .c = c->is_nhwc && !rounds ? y + b->row * outputs + first : tile,
-                       .ldc = c->is_nhwc && !rounds ? outputs : b->columns,
+                       .c = tiles ? tile : y + b->row * outputs + first,
+                       .ldc = tiles ? b->columns : outputs,
                        .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
                        .blocking = f->blocking,
@@ -64,8 +52,9 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     const takt_conv_rounded result = {tile, b->rows, b->columns, b->row, first, outputs};
     if (rounds)
         takt_conv_round(&f->memory, s, t, &result);
-    else if (!c->is_nhwc)
-        spread(c, b, tile, y);
+    else if (tiles)
+        takt_conv_spread(&(takt_conv_tile){tile, b->row, b->rows, first, b->columns}, outputs,
+                         c->positions, y);
 }
 
 /* Rows of x of a block, all groups of them, as f32. */
@@ -119,7 +108,8 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
     const char *weights = packed_weights(s, t);
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     const bool rounds = takt_conv_product_rounds(f);
-    const size_t step = f->is_direct && !rounds ? end - first : f->rows;
+    const bool is_whole = f->is_direct && !takt_conv_product_tiles(f);
+    const size_t step = is_whole ? end - first : f->rows;
     const float *line =
         f->is_padded && first < end ? pad_line(c, x, first, end, patches) : x + first * f->row;
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += step) {

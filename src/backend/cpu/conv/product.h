@@ -35,6 +35,7 @@ typedef struct takt_conv_product {
     size_t group_floats, rows; /* packed weights of a group; positions of a block */
     size_t grain;              /* rows of a tile */
     takt_cut cut;
+    bool is_first; /* y has channels first, though the convolution has them last */
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     size_t ways;                        /* of L1, for the kernel */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
@@ -45,6 +46,16 @@ static inline bool takt_conv_product_rounds(const takt_conv_product *f)
 {
     return f->shape.dtype != TAKT_F32 && f->shape.is_nhwc;
 }
+
+/* Blocks of the result go through a tile to y. */
+static inline bool takt_conv_product_tiles(const takt_conv_product *f)
+{
+    return f->is_first || !f->shape.is_nhwc || takt_conv_product_rounds(f);
+}
+
+/* For p->group, whose first node is the convolution, by whichever way is fastest. `first`: the
+ * result with channels first, which alone is made, of f32; or TAKT_NONE. */
+TAKT_MUST_USE takt_status takt_conv_compile(takt_planner *p, takt_id first);
 
 /* For a step with that data: widens operands and packs weights, computes one task, and rounds the
  * result to its type. */

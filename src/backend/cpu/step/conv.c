@@ -9,6 +9,7 @@
 #include "backend/cpu/conv/near.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/product.h"
+#include "backend/cpu/conv/spread.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "op/util/narrow.h"
@@ -223,7 +224,7 @@ static size_t most_kernel_bytes(const takt_conv_product *f, const takt_gemm_f32_
 {
     const size_t m = f->shape.batch * f->shape.positions;
     size_t most = 0, first, end;
-    const bool is_whole = f->is_direct && !takt_conv_product_rounds(f);
+    const bool is_whole = f->is_direct && !takt_conv_product_tiles(f);
     for (size_t i = 0; i < (is_whole ? f->cut.rows : rows); i++) {
         takt_cpu_share(m, f->cut.grain, i, f->cut.rows, &first, &end);
         const size_t bytes = kernel_bytes(f, info, is_whole ? end - first : i + 1);
@@ -244,7 +245,8 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
     const takt_conv_shape *c = &f->shape;
     const size_t m = c->batch * c->positions;
     const bool rounds = takt_conv_product_rounds(f);
-    const size_t rows = f->is_direct && !rounds ? m : f->rows < m ? f->rows : m;
+    const bool has_tile = takt_conv_product_tiles(f);
+    const size_t rows = f->is_direct && !has_tile ? m : f->rows < m ? f->rows : m;
     const size_t kernel = most_kernel_bytes(f, info, rows);
     const size_t width = !f->is_direct ? c->k_row : rounds ? c->x_at[2] : 0;
     size_t patches = 0;
@@ -253,7 +255,6 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
     patches = f->is_padded ? line_floats(c, m) : patches;
     f->patches = takt_cpu_aligned(kernel);
     f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
-    const bool has_tile = !c->is_nhwc || rounds;
     f->registers = f->tile + (has_tile ? takt_cpu_aligned(rows * c->cout * sizeof(float)) : 0);
     p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
@@ -332,7 +333,7 @@ static void find_frames(takt_conv_product *f)
     f->is_direct = is_inside || f->is_padded;
 }
 
-static takt_status compile(takt_planner *p)
+takt_status takt_conv_compile(takt_planner *p, takt_id first)
 {
     if (!takt_conv_is_f32(takt_type_of(p->graph, p->group->nodes[0])->dtype))
         return takt_conv_generic_compile(p);
@@ -351,7 +352,7 @@ static takt_status compile(takt_planner *p)
     TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     f->ways = takt_cpu_ways(p);
     if (is_plain(p, f) && takt_conv_near_fits(p, &f->shape))
-        return takt_conv_near_compile(p, TAKT_NONE);
+        return takt_conv_near_compile(p, TAKT_NONE, first);
     if (is_plain(p, f) && !f->is_direct && takt_conv_groups_fits(p, &f->shape))
         return takt_conv_groups_compile(p);
     find_frames(f);
@@ -360,7 +361,9 @@ static takt_status compile(takt_planner *p)
     f->info = info;
     f->rows = block_rows(f, info->rows, true);
     TAKT_TRY(add_operands(p, f));
-    TAKT_TRY(takt_conv_end_compile(p, f->shape.groups * f->shape.cout, &f->end));
+    TAKT_TRY(takt_conv_end_inner(p, f->shape.groups * f->shape.cout, &f->end));
+    TAKT_TRY(takt_conv_output(p, first));
+    f->is_first = first != TAKT_NONE;
     const bool rounds = takt_conv_product_rounds(f);
     if (rounds)
         takt_conv_memory_blocks(p, f->shape.dtype, f->is_direct, f->is_packed, &f->memory);
@@ -378,6 +381,11 @@ static takt_status compile(takt_planner *p)
     }
     p->step->after = is_narrow && !rounds ? takt_conv_product_after : NULL;
     return TAKT_OK;
+}
+
+static takt_status compile(takt_planner *p)
+{
+    return takt_conv_compile(p, TAKT_NONE);
 }
 
 const takt_cpu_kind takt_cpu_conv = {.name = "conv",

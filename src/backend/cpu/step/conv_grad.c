@@ -25,7 +25,7 @@ static takt_status compile(takt_planner *p)
     if (is_dw && takt_conv_dw_is_near(&shape))
         return takt_conv_dw_near_compile(p);
     if (!is_dw && takt_conv_near_dx_fits(p, &shape))
-        return takt_conv_near_compile(p, TAKT_NONE);
+        return takt_conv_near_compile(p, TAKT_NONE, TAKT_NONE);
     if (is_dw && takt_conv_dw_is_few(&shape))
         return takt_conv_dw_few_compile(p);
     if (is_dw)

@@ -49,7 +49,8 @@ static takt_status compile(takt_planner *p)
     const takt_group conv = {.nodes = whole->nodes + whole->anchor,
                              .count = whole->count - whole->anchor};
     p->group = &conv;
-    const takt_status status = takt_conv_near_compile(p, p->graph->nodes[whole->nodes[0]].in[0]);
+    const takt_status status =
+        takt_conv_near_compile(p, p->graph->nodes[whole->nodes[0]].in[0], TAKT_NONE);
     p->group = whole;
     return status;
 }
