@@ -340,6 +340,7 @@ static void near_inputs(void)
         {"model m(x: f32[1, 2, 7, 6]) { return conv(x, 4, 3, pad=9) }", 300, true},
         /* more outputs than a tile on the way to channels first */
         {"model m(x: f32[1, 1, 16370]) { return relu(conv(x, 4, 3)) }", 300, true},
+        {"model m(x: f32[1, 1, 1017]) { return conv(x, 65, 10, pad=valid) }", 300, true},
         /* heads, which are joined */
         {"model m(x: f32[2, 9, 8, 7]) { return concat(conv(x, 1, 1) |> depthwise(3) |> sigmoid(), "
          "conv(x, 4, 1) |> depthwise(3), conv(x, 10, 1) |> depthwise(3), axis=1) }",

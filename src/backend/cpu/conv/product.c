@@ -6,6 +6,20 @@
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/spread.h"
 
+/* Of few inputs for each output: positions enough for a tile to write long rows of channels, and
+ * then fewer of those. */
+void takt_conv_product_tile(takt_conv_product *f)
+{
+    enum { INPUTS = 64, ROWS = 1008, FLOATS = 64 << 10, COLUMNS = 64 };
+    const takt_conv_shape *c = &f->shape;
+    const size_t m = c->batch * c->positions, rows = m < ROWS ? m : ROWS;
+    f->wide = c->cout;
+    if (!f->is_first || c->k_row > INPUTS || rows <= f->rows || f->blocking != NULL)
+        return;
+    f->rows = rows;
+    f->wide = FLOATS / rows / COLUMNS * COLUMNS;
+}
+
 /* What one call of the product computes. */
 typedef struct block {
     size_t group, row, rows, column, columns; /* columns: channels of the group */
@@ -55,6 +69,18 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     else if (tiles)
         takt_conv_spread(&(takt_conv_tile){tile, b->row, b->rows, first, b->columns}, outputs,
                          c->positions, y);
+}
+
+/* Channels [unit, last), as many at a time as a tile has room for. */
+static void multiply_parts(const takt_step *s, const takt_task *t, block *b, size_t unit,
+                           size_t last, const float *x)
+{
+    const size_t wide = ((const takt_conv_product *)s->data)->wide;
+    for (; unit < last; unit += b->columns) {
+        b->column = unit;
+        b->columns = last - unit < wide ? last - unit : wide;
+        multiply(s, t, b, x);
+    }
 }
 
 /* Rows of x of a block, all groups of them, as f32. */
@@ -124,13 +150,13 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
                        .rows = rows,
                        .columns = c->cout,
                        .weights = weights + g * f->group_floats * f->narrow.bytes};
-            if (c->groups == 1) {
-                b.column = unit;
-                b.columns = last - unit;
-            }
             if (!f->is_direct)
                 takt_conv_patches(c, x, g, row, b.rows, patches);
-            multiply(s, t, &b, f->is_direct ? direct + g * c->cin : patches);
+            const float *from = f->is_direct ? direct + g * c->cin : patches;
+            if (c->groups == 1)
+                multiply_parts(s, t, &b, unit, last, from);
+            else
+                multiply(s, t, &b, from);
         }
     }
 }

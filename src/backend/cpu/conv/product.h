@@ -36,6 +36,7 @@ typedef struct takt_conv_product {
     size_t grain;              /* rows of a tile */
     takt_cut cut;
     bool is_first; /* y has channels first, though the convolution has them last */
+    size_t wide;   /* channels of a block at most; a multiple of every panel, or all */
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     size_t ways;                        /* of L1, for the kernel */
     size_t patches, tile, registers; /* offsets in a worker's scratch; the kernel's comes first */
@@ -56,6 +57,9 @@ static inline bool takt_conv_product_tiles(const takt_conv_product *f)
 /* For p->group, whose first node is the convolution, by whichever way is fastest. `first`: the
  * result with channels first, which alone is made, of f32; or TAKT_NONE. */
 TAKT_MUST_USE takt_status takt_conv_compile(takt_planner *p, takt_id first);
+
+/* Sets `wide`, and more `rows` where that makes rows of y long enough to write fast. */
+void takt_conv_product_tile(takt_conv_product *f);
 
 /* For a step with that data: widens operands and packs weights, computes one task, and rounds the
  * result to its type. */

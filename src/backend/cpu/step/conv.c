@@ -255,7 +255,8 @@ static takt_status set_scratch(takt_planner *p, takt_conv_product *f,
     patches = f->is_padded ? line_floats(c, m) : patches;
     f->patches = takt_cpu_aligned(kernel);
     f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
-    f->registers = f->tile + (has_tile ? takt_cpu_aligned(rows * c->cout * sizeof(float)) : 0);
+    const size_t wide = c->cout < f->wide ? c->cout : f->wide;
+    f->registers = f->tile + (has_tile ? takt_cpu_aligned(rows * wide * sizeof(float)) : 0);
     p->step->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     return TAKT_OK;
 }
@@ -364,6 +365,7 @@ takt_status takt_conv_compile(takt_planner *p, takt_id first)
     TAKT_TRY(takt_conv_end_inner(p, f->shape.groups * f->shape.cout, &f->end));
     TAKT_TRY(takt_conv_output(p, first));
     f->is_first = first != TAKT_NONE;
+    takt_conv_product_tile(f);
     const bool rounds = takt_conv_product_rounds(f);
     if (rounds)
         takt_conv_memory_blocks(p, f->shape.dtype, f->is_direct, f->is_packed, &f->memory);

@@ -39,6 +39,16 @@ ADD(uint32_t)
 ADD(uint16_t)
 ADD(uint8_t)
 
+/* Neighbours' sums, from those before; `y` may be `x`. */
+#define ONTO(T)                                                                                    \
+    static void onto_##T(const T *before, const T *x, T *y, size_t n)                              \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            y[i] = (T)(before[i] + x[i]);                                                          \
+    }
+ONTO(float)
+ONTO(double)
+
 static void add(takt_dtype dtype, void *sum, const void *x, void *y, size_t n, bool exclusive)
 {
     if (dtype == TAKT_F64)
@@ -55,6 +65,14 @@ static void add(takt_dtype dtype, void *sum, const void *x, void *y, size_t n, b
         add_uint8_t(sum, x, y, n, exclusive);
 }
 
+static void onto(takt_dtype dtype, const void *before, const void *x, void *y, size_t n)
+{
+    if (dtype == TAKT_F32)
+        onto_float(before, x, y, n);
+    else
+        onto_double(before, x, y, n);
+}
+
 /* Neighbouring sums that a task has, and bytes of them that are made at once. */
 enum { TILE = 256, SUM_BYTES = 4096 };
 
@@ -66,8 +84,15 @@ static void tile(const facts *f, const char *x, char *y, size_t n, takt_pace *pa
     const size_t bytes = (size_t)takt_dtype_bits(f->dtype) / 8;
     const takt_convert widen = {.to = TAKT_F32, .from = f->dtype};
     const takt_convert narrow = {.to = f->dtype, .from = TAKT_F32};
+    const bool is_onto = !f->exclusive && (f->dtype == TAKT_F32 || f->dtype == TAKT_F64);
+    const void *before = sum;
     for (size_t k = 0; k < f->x.size && !takt_pace_stops(pace, n + 4); k++) {
         const size_t at = (f->reverse ? f->x.size - 1 - k : k) * f->x.inner * bytes;
+        if (is_onto) { /* half the stores */
+            onto(f->dtype, before, x + at, y + at, n);
+            before = y + at;
+            continue;
+        }
         if (f->compute == f->dtype) {
             add(f->dtype, sum, x + at, y + at, n, f->exclusive);
             continue;
