@@ -1,4 +1,4 @@
-/* order.c - keys, a merge sort, and a heap that keeps the first few. */
+/* order.c - keys, a merge sort, and a selection that keeps the first few. */
 #include "backend/cpu/order.h"
 
 #include <math.h>
@@ -172,40 +172,125 @@ static bool may_enter(const float *x, float last, bool descending)
     return count != 0;
 }
 
-/* Puts elements [first, end) that come before the root of the heap in its place. `x`: the line, if
- * it is of adjacent floats. */
-static void enter(const takt_order_line *l, const float *x, takt_keyed *heap, size_t k,
-                  const size_t range[2])
+/* The items before a pivot first, without a branch for each, and then the pivot, at `*at`. */
+static bool split(takt_keyed *items, size_t n, size_t *at, const takt_poll *poll)
 {
-    float last = x != NULL ? x[heap[0].place] : 0;
-    for (size_t i = range[0]; i < range[1]; i++) {
-        if (x != NULL && (l->descending ? x[i] <= last : x[i] >= last))
-            continue; /* most, without a key */
-        const takt_keyed it = item_of(l, i);
-        if (!is_before(&it, &heap[0]))
-            continue;
-        heap[0] = it;
-        sink(heap, k, 0);
-        last = x != NULL ? x[heap[0].place] : 0;
+    const takt_keyed *a = &items[0], *b = &items[n / 2], *c = &items[n - 1];
+    const takt_keyed *low = is_before(a, b) ? a : b, *high = is_before(a, b) ? b : a;
+    const takt_keyed *middle = is_before(c, low) ? low : is_before(high, c) ? high : c;
+    const takt_keyed pivot = *middle;
+    items[middle - items] = items[n - 1];
+    *at = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const takt_keyed it = items[i];
+        items[i] = items[*at];
+        items[*at] = it;
+        *at += is_before(&it, &pivot);
+        if (stops(poll, i))
+            return false;
     }
+    items[n - 1] = items[*at];
+    items[*at] = pivot;
+    return true;
 }
 
-bool takt_order_select(const takt_order_line *l, takt_keyed *heap, size_t k, const takt_poll *poll)
+/* The first `k` of `n` items become a heap; its root goes to their end. */
+static bool heap_keep(takt_keyed *items, size_t n, size_t k, const takt_poll *poll)
+{
+    if (!heap_make(items, k, poll))
+        return false;
+    for (size_t i = k; i <= n; i++) {
+        const size_t from = i < n ? i : k - 1;
+        const takt_keyed it = items[from];
+        if (i < n && !is_before(&it, &items[0]))
+            continue;
+        items[from] = items[0];
+        items[0] = it;
+        if (i < n)
+            sink(items, k, 0);
+        if (i % (POLLED / 4) == 0 && takt_poll_stops(poll))
+            return false;
+    }
+    return true;
+}
+
+/* Moves the first `k` of `n` items to the front, the last of them to items[k - 1]. */
+static bool keep(takt_keyed *items, size_t n, size_t k, const takt_poll *poll)
+{
+    enum { ROUNDS = 12 }; /* then few items are left, or pivots are bad ones */
+    size_t low = 0, high = n, at;
+    for (int i = 0; i < ROUNDS && high - low > 1; i++) {
+        if (!split(items + low, high - low, &at, poll))
+            return false;
+        at += low;
+        if (at == k - 1)
+            return true;
+        low = at < k - 1 ? at + 1 : low;
+        high = at < k - 1 ? high : at;
+    }
+    return high - low <= 1 || heap_keep(items + low, high - low, k - low, poll);
+}
+
+size_t takt_order_room(size_t n, size_t k)
+{
+    enum { MORE = 64 };
+    return k < n / 2 && k + MORE < n - k ? 2 * k + MORE : n;
+}
+
+/* Appends those of BLOCK floats from `at` on that may come before `last`; returns how many items
+ * there are. No branch for each, and no key before it is known which are taken. */
+static size_t collect_floats(const takt_order_line *l, takt_keyed *items, float last, size_t at,
+                             size_t count)
+{
+    const float *x = l->data;
+    const size_t first = count;
+    for (size_t i = at; i < at + BLOCK; i++) {
+        items[count].place = i;
+        count += l->descending ? !(x[i] <= last) : !(x[i] >= last);
+    }
+    for (size_t i = first; i < count; i++)
+        items[i] = item_of(l, items[i].place);
+    return count;
+}
+
+/* The same for elements [at, end) of any type that come before items[k - 1]. */
+static size_t collect(const takt_order_line *l, takt_keyed *items, size_t k, const size_t range[2],
+                      size_t count)
+{
+    for (size_t i = range[0]; i < range[1]; i++) {
+        items[count] = item_of(l, i);
+        count += is_before(&items[count], &items[k - 1]);
+    }
+    return count;
+}
+
+bool takt_order_select(const takt_order_line *l, takt_keyed *items, size_t k, const takt_poll *poll)
 {
     const float *x = l->dtype == TAKT_F32 && l->stride == 1 ? l->data : NULL;
+    const size_t room = takt_order_room(l->n, k);
+    takt_order_line first = *l;
+    first.n = room;
     if (k == 0)
         return true;
-    const takt_order_line first = {l->dtype, l->data, l->stride, k, l->descending};
-    if (!takt_order_keys(&first, heap, poll) || !heap_make(heap, k, poll))
+    if (!takt_order_keys(&first, items, poll) || !keep(items, room, k, poll))
         return false;
-    for (size_t i = k, n; i < l->n; i += n) {
+    size_t count = k;
+    for (size_t i = room, n; i < l->n; i += n) {
         n = l->n - i < BLOCK ? l->n - i : BLOCK;
-        if (i % (POLLED / 4) < BLOCK && takt_poll_stops(poll))
+        if (i % POLLED < BLOCK && takt_poll_stops(poll))
             return false;
-        if (x == NULL || n < BLOCK || may_enter(x + i, x[heap[0].place], l->descending))
-            enter(l, x, heap, k, (const size_t[]){i, i + n});
+        const float last = x != NULL ? x[items[k - 1].place] : 0;
+        if (x == NULL || n < BLOCK)
+            count = collect(l, items, k, (const size_t[]){i, i + n}, count);
+        else if (may_enter(x + i, last, l->descending))
+            count = collect_floats(l, items, last, i, count);
+        if (count + BLOCK <= room)
+            continue;
+        if (!keep(items, count, k, poll))
+            return false;
+        count = k;
     }
-    return heap_sort(heap, k, poll);
+    return keep(items, count, k, poll) && heap_make(items, k, poll) && heap_sort(items, k, poll);
 }
 
 bool takt_order_by_place(takt_keyed *items, size_t n, const takt_poll *poll)

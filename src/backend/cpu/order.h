@@ -29,7 +29,10 @@ bool takt_order_keys(const takt_order_line *l, takt_keyed *to, const takt_poll *
 /* By key, and among equal keys by index; `spare` has room for `n` too. */
 bool takt_order_sort(takt_keyed *items, takt_keyed *spare, size_t n, const takt_poll *poll);
 /* The first `k` of a line in that order, sorted; k <= n. */
-bool takt_order_select(const takt_order_line *l, takt_keyed *heap, size_t k, const takt_poll *poll);
+bool takt_order_select(const takt_order_line *l, takt_keyed *items, size_t k,
+                       const takt_poll *poll);
+/* Items that it needs room for. */
+size_t takt_order_room(size_t n, size_t k);
 /* Sorts by place. */
 bool takt_order_by_place(takt_keyed *items, size_t n, const takt_poll *poll);
 

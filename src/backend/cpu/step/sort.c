@@ -76,7 +76,7 @@ static takt_status compile(takt_planner *p)
     f->descending = takt_node_int(n, f->is_top ? "largest" : "descending") != 0;
     f->is_sorted = takt_node_int(n, "sorted") != 0;
     f->dtype = p->step->in[0].dtype;
-    const size_t items = f->is_top ? f->keep : f->x.size;
+    const size_t items = f->is_top ? takt_order_room(f->x.size, f->keep) : f->x.size;
     if (!takt_size_mul(items, (f->is_top ? 1 : 2) * sizeof(takt_keyed), &p->step->scratch_each))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a line to sort is too long");
     p->step->run = run;
