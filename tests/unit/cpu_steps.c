@@ -105,6 +105,7 @@ static const char *const large[] = {
     "transpose(f32[303, 512])",
     "transpose(f32[512, 301])",
     "transpose(f32[3, 1024, 70], perm=[0, 2, 1])",
+    "transpose(f32[2, 37, 41, 3], perm=[0, 3, 1, 2])",
     "transpose(u8[301, 303])",
     "transpose(u8[2, 3, 101, 97], perm=[0, 2, 3, 1])",
     "transpose(i8[5, 2, 117], perm=[0, 2, 1])",

@@ -104,6 +104,25 @@ static void three(const char *from, ptrdiff_t from_step, char *to, size_t rows)
             memcpy(to + i * BYTES, from + i * from_step + r * BYTES, BYTES);
 }
 
+/* Rows of three to three rows of the result: an image's channels, from last to first. */
+static void apart(const char *from, char *to, ptrdiff_t to_step, size_t cols)
+{
+    size_t c = 0;
+    for (; c + SIDE <= cols; c += SIDE, from += 3 * sizeof(quad)) {
+        char *y = to + c * BYTES;
+        const quad p = load(from), q = load(from + sizeof(quad)), r = load(from + 2 * sizeof(quad));
+        const quad first = __builtin_shufflevector(p, q, 0, 3, 6, 6),
+                   second = __builtin_shufflevector(p, q, 1, 4, 7, 7),
+                   third = __builtin_shufflevector(p, q, 2, 5, 5, 5);
+        store(y, __builtin_shufflevector(first, r, 0, 1, 2, 5));
+        store(y + to_step, __builtin_shufflevector(second, r, 0, 1, 2, 6));
+        store(y + 2 * to_step, __builtin_shufflevector(third, r, 0, 1, 4, 7));
+    }
+    for (; c < cols; c++, from += 3 * BYTES)
+        for (int i = 0; i < 3; i++)
+            memcpy(to + i * to_step + c * BYTES, from + i * BYTES, BYTES);
+}
+
 /* A few source rows at a time: their cache lines are used up before they are evicted. Where rows of
  * the result are long and far apart, long pieces of each, which the hardware prefetches, too; fewer
  * of them where they share places of L1. */
@@ -111,6 +130,10 @@ void takt_transpose_4(takt_matrix_at from, takt_matrix_at to, size_t rows, size_
 {
     if (cols == 3 && to.step == 3 * BYTES) {
         three(from.data, from.step, to.data, rows);
+        return;
+    }
+    if (rows == 3 && from.step == 3 * BYTES) {
+        apart(from.data, to.data, to.step, cols);
         return;
     }
     const bool is_far = cols > COLS && rows * (size_t)to.step >= FAR_BYTES;
