@@ -8,7 +8,8 @@
 void takt_gemm_i8_vnni(const takt_gemm_i8 *g);
 size_t takt_gemm_i8_vnni_bytes(const takt_gemm_i8 *g); /* of scratch */
 
-/* The same for few columns, with A read in place. Images of any multiple of 4 channels can be read. Needs no scratch. */
+/* The same for few columns, with A read in place. Images of any multiple of 4 channels can be read.
+ * Needs no scratch. */
 void takt_gemm_i8_direct(const takt_gemm_i8 *g);
 
 #endif

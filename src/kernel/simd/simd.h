@@ -16,8 +16,8 @@
  *   vf_at_most, at_least one of the bounds
  *   vf_rise(a)           a < 0 ? -0 : a, so NaN passes
  *   vf_larger(a, b)      max, but of two zeros either, and with a NaN either of the two
- *   vf_lanes(a, from)    lane i is lane from[i] of a, of 8 or of 16; only where SIMD_LANES is defined
- *   vf_scale(a, n)       a * 2^n rounded once, n whole; only where SIMD_SCALE is defined
+ *   vf_lanes(a, from)    lane i is lane from[i] of a, of 8 or of 16; only where SIMD_LANES is
+ * defined vf_scale(a, n)       a * 2^n rounded once, n whole; only where SIMD_SCALE is defined
  *   vf_addend(c)         a constant to add products to: c points at four equal floats
  *   vf_index(t)          t = 1.5 * 2^23 + n, 0 <= n < 8: the place n in tables; any for a NaN
  *   vf_pick(table, i)    table[n] of eight floats
