@@ -12,7 +12,7 @@ set(takt_small $<$<CONFIG:Release>:-Os>
 set(for_size api/logic api/text api/train backend/cuda grad io lang measure op pass serve shrink
     stats text/grammar text/jinja train)
 list(JOIN for_size "|" for_size)
-set(planned api base interp ir logic os plan text)
+set(planned api base interp ir logic os plan text verify)
 list(JOIN planned "|" planned)
 set(reports "api/(build|derive|layers|model|opts|params|require)|ir/(ports|print)|\
 logic/(datalog_|formula_text|proof_check)|text/(calls|decoder|read_|regex_parse|write_)|\
