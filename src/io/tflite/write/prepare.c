@@ -155,6 +155,39 @@ static const takt_pass blocks = {
     TAKT_RULES(block_rules),
 };
 
+/* ---- pools ---- */
+
+/* Those that the layout pass leaves as they are. */
+static takt_id last_channels(takt_rewrite *r, const takt_node *n)
+{
+    takt_graph *g = r->out;
+    const int at = takt_op_attr_index(n->op, "layout");
+    const size_t rank = (size_t)n->type->rank;
+    int64_t to[TAKT_MAX_RANK] = {0}, back[TAKT_MAX_RANK] = {0};
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    if (n->attr[at].i64 != TAKT_NCHW)
+        return TAKT_NONE;
+    for (size_t d = 1; d < rank; d++) {
+        to[d] = d + 1 < rank ? (int64_t)d + 1 : 1;
+        back[d] = (int64_t)(d > 1 ? d - 1 : rank - 1);
+    }
+    takt_node_attrs(n, attrs);
+    attrs[at].i64 = TAKT_NHWC;
+    const takt_id x = takt_transpose(g, n->in[0], to, rank);
+    return takt_transpose(g, takt_graph_append(g, n->op, 1, &x, attrs), back, rank);
+}
+
+static const takt_rule pool_rules[] = {
+    {&takt_op_max_pool, "max_pool(x) = transpose(max_pool(transpose(x)))", last_channels},
+    {&takt_op_avg_pool, "avg_pool(x) = transpose(avg_pool(transpose(x)))", last_channels},
+};
+
+static const takt_pass pools = {
+    .name = "tflite-pools",
+    .summary = "pools with channels last",
+    TAKT_RULES(pool_rules),
+};
+
 /* ---- sizes and forms ---- */
 
 /* Named sizes of the inputs that have no number are 1, as when a model runs. */
@@ -235,6 +268,7 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_no_einsum, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_pipeline_run(in->ctx, *g, &pipeline, &next), &next));
     TAKT_TRY(advance(g, takt_pass_apply(&blocks, *g, NULL, &next), &next));
+    TAKT_TRY(advance(g, takt_pass_apply(&pools, *g, NULL, &next), &next));
     TAKT_TRY(advance(g, takt_graph_lower(*g, is_written, NULL, &next), &next));
     pipeline.is_lowered = true;
     TAKT_TRY(advance(g, takt_pass_apply(&constants, *g, NULL, &next), &next));
