@@ -71,6 +71,20 @@ double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3])
     return count;
 }
 
+takt_pool_f32 takt_pool_line(const takt_pool_shape *s, const float *const *x, const float *divisors)
+{
+    return (takt_pool_f32){.channels = s->channels,
+                           .columns = s->out[2],
+                           .width = s->in[2],
+                           .rows = s->kernel[0] * s->kernel[1],
+                           .taps = s->kernel[2],
+                           .stride = s->stride[2],
+                           .dilation = s->dilation[2],
+                           .before = s->before[2],
+                           .x = x,
+                           .divisor = s->op == &takt_op_avg_pool ? divisors : NULL};
+}
+
 double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double known,
                           float *divisors)
 {

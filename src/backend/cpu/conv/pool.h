@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backend/cpu/cpu.h"
+#include "kernel/pool_f32/pool_f32.h"
 
 typedef struct takt_pool_shape {
     takt_dtype dtype;
@@ -28,6 +29,10 @@ double takt_pool_divisor(const takt_pool_shape *s, const size_t at[3]);
  * which is returned, had `known`; -1: none. */
 double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double known,
                           float *divisors);
+/* A line of outputs with channels last, but for `y`, from rows `x`, which may be padding; averages
+ * by `divisors`. */
+takt_pool_f32 takt_pool_line(const takt_pool_shape *s, const float *const *x,
+                             const float *divisors);
 /* Any of the five ops on sample and channel number `plane`: `a` and `b` are its inputs (b NULL if
  * it has one), `sums` room for one double per position of x. */
 void takt_pool_plane(const takt_pool_shape *s, size_t plane, const void *a, const void *b, void *to,

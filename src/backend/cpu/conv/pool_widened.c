@@ -117,17 +117,8 @@ static void run(const takt_step *s, const takt_task *t)
     const size_t per_sample = c->out[0] * c->out[1];
     line l = line_of(f, t);
     float *y = (float *)(void *)(l.scratch + f->y);
-    const takt_pool_f32 p = {.channels = c->channels,
-                             .columns = c->out[2],
-                             .width = c->in[2],
-                             .rows = c->kernel[0] * c->kernel[1],
-                             .taps = c->kernel[2],
-                             .stride = c->stride[2],
-                             .dilation = c->dilation[2],
-                             .before = c->before[2],
-                             .x = l.x,
-                             .divisor = is_largest(c) ? NULL : l.divisors,
-                             .y = y};
+    takt_pool_f32 p = takt_pool_line(c, l.x, l.divisors);
+    p.y = y;
     size_t first, end;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++) {

@@ -46,16 +46,7 @@ static void run_rows(const takt_step *s, const takt_task *t)
     const float **rows = t->scratch_own;
     float *divisors = (float *)(void *)((char *)t->scratch_own + f->divisors);
     const bool is_average = c->op == &takt_op_avg_pool;
-    takt_pool_f32 p = {.channels = c->channels,
-                       .columns = c->out[2],
-                       .width = c->in[2],
-                       .rows = c->kernel[0] * c->kernel[1],
-                       .taps = c->kernel[2],
-                       .stride = c->stride[2],
-                       .dilation = c->dilation[2],
-                       .before = c->before[2],
-                       .x = rows,
-                       .divisor = is_average ? divisors : NULL};
+    takt_pool_f32 p = takt_pool_line(c, rows, divisors);
     size_t first, end;
     double known = -1;
     takt_cpu_share(c->batch * per_sample, 1, t->index, s->task_count, &first, &end);
