@@ -171,6 +171,8 @@ const char *dtype_typestr(takt_dtype dtype);
 
 bool numpy_is_loaded(void);
 bool numpy_is_array(PyObject *object);
+/* The same without looking for NumPy: false as long as nothing else has found it. */
+bool numpy_is_met(PyObject *object);
 /* numpy.empty of the type and shape; NULL without an exception if NumPy has no such type. */
 PyObject *numpy_empty(takt_dtype dtype, PyObject *shape);
 

@@ -36,9 +36,14 @@ bool numpy_is_loaded(void)
     return empty != NULL || find();
 }
 
+bool numpy_is_met(PyObject *object)
+{
+    return (PyObject *)Py_TYPE(object) == ndarray;
+}
+
 bool numpy_is_array(PyObject *object)
 {
-    return numpy_is_loaded() && (PyObject *)Py_TYPE(object) == ndarray;
+    return numpy_is_loaded() && numpy_is_met(object);
 }
 
 PyObject *numpy_empty(takt_dtype dtype, PyObject *shape)

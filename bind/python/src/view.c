@@ -68,18 +68,18 @@ void view_gather(const takt_tensor_view *v, void *to)
 /* The bytes that a view may touch. */
 static void extent(const takt_tensor_view *v, uintptr_t *low, uintptr_t *high)
 {
-    int64_t below = 0, above = 0, count = 1;
+    int64_t below = 0, above = 0, count = 1, strides = 0;
     const int64_t bits = takt_dtype_bits(v->dtype);
-    bool is_plain = true; /* no strides: dense */
     for (int d = 0; d < v->rank; d++) {
         const int64_t reach = (v->dims[d] - 1) * v->strides[d];
-        *(reach < 0 ? &below : &above) += reach;
-        is_plain = is_plain && v->strides[d] == 0;
+        below += reach < 0 ? reach : 0;
+        above += reach < 0 ? 0 : reach;
+        strides |= v->strides[d];
         count *= v->dims[d];
     }
     if (count == 0)
         below = 0;
-    else if (!is_plain)
+    else if (strides != 0) /* without strides it is dense */
         count = above + 1;
     *low = (uintptr_t)v->data + (uintptr_t)(below * bits / 8);
     *high = (uintptr_t)v->data + (uintptr_t)((count * bits + 7) / 8);
@@ -102,9 +102,28 @@ static bool refuse_layout(const char *what)
     return false;
 }
 
+/* Most arrays are dense; then nothing is divided, which would take as long as all the rest. */
+static bool take_dense(hold *h)
+{
+    const Py_buffer *b = &h->buffer;
+    Py_ssize_t dense = b->itemsize;
+    if (b->strides == NULL)
+        return false;
+    for (int d = b->ndim - 1; d >= 0; d--) {
+        if (b->strides[d] != dense || b->shape[d] == 0)
+            return false;
+        dense *= b->shape[d];
+        h->view.dims[d] = b->shape[d];
+        h->view.strides[d] = 0;
+    }
+    return true;
+}
+
 static bool take_strides(hold *h, const char *what)
 {
     const Py_buffer *b = &h->buffer;
+    if (take_dense(h))
+        return true;
     bool is_spread = false;
     size_t count = 1;
     for (int d = 0; d < b->ndim; d++) {
@@ -322,7 +341,7 @@ bool hold_take_any(hold *h, PyObject *object, bool writable, const char *what)
 {
     bool good;
     clear_ends(h);
-    if (is_array(object)) {
+    if (!numpy_is_met(object) && is_array(object)) {
         const hold *from = &AS(array, object)->memory;
         h->view = from->view;
         h->read_only = from->read_only;
