@@ -17,6 +17,12 @@ TYPES = {"int": "int", "float": "float", "bool": "bool", "string": "str", "dtype
          "shape": "Sequence[int]", "one of": "str"}
 
 
+# What a module says of names that it does not have.
+OTHER_NAMES = ["", "", "def __getattr__(name):", "    import sys", "",
+               "    from ._hints import missing",
+               "    raise missing(sys.modules[__name__], name)", ""]
+
+
 def ask(tool, *args):
     return subprocess.run([tool, *args], check=True, capture_output=True, text=True).stdout
 
@@ -142,7 +148,8 @@ def layers(folder):
                  f"    def __init__(self{typed}) -> None: ...",
                  f"    def forward(self, {first}: Any, **tensors: Any) -> Any: ..."]
     listed = ", ".join(f'"{name}"' for name in names)
-    return code + ["", f"__all__ = [{listed}]", ""], stub + ["", f"__all__ = [{listed}]", ""]
+    end = ["", f"__all__ = [{listed}]"]
+    return code + end + OTHER_NAMES, stub + end + [""]
 
 
 def main():
@@ -170,7 +177,7 @@ def main():
     listed = ", ".join(f'"{name}": {found}' for name, found in texts.items() if found)
     code += ["", "# Attributes that are texts; other strings are words of the language.",
              f"_texts = {{{listed}}}"]
-    code += ["", f"__all__ = [{names}]", ""]
+    code += ["", f"__all__ = [{names}]", *OTHER_NAMES]
     stub += ["", f"__all__ = [{names}]", ""]
     os.makedirs(options.out, exist_ok=True)
     nn_code, nn_stub = layers(options.layers)

@@ -119,6 +119,15 @@ Py_ssize_t session_find(session_object *o, PyObject *name)
     return -1;
 }
 
+/* Names in a program are interned, so that they are compared once. */
+bool session_names_out(PyObject *key)
+{
+    static _Atomic(PyObject *) word;
+    if (word == NULL && (word = PyUnicode_InternFromString("out")) == NULL)
+        PyErr_Clear();
+    return key == word || PyUnicode_CompareWithASCIIString(key, "out") == 0;
+}
+
 /* ---- binding ---- */
 
 static bool is_same(const takt_tensor_view *a, const takt_tensor_view *b)

@@ -49,6 +49,8 @@ bool session_refresh(session_object *o);
 void session_forget(session_object *o);
 /* The index of the port of that name; -1: raised. */
 Py_ssize_t session_find(session_object *o, PyObject *name);
+/* Whether a keyword of a call is `out`. */
+bool session_names_out(PyObject *key);
 bool session_raise(session_object *o);
 
 PyObject *session_call(PyObject *self, PyObject *args, PyObject *kwargs);

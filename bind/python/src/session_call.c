@@ -262,15 +262,6 @@ static PyObject *all_results(call *c)
     return tuple;
 }
 
-/* Names in a program are interned, so that they are compared once. */
-static bool is_out(PyObject *key)
-{
-    static _Atomic(PyObject *) word;
-    if (word == NULL && (word = PyUnicode_InternFromString("out")) == NULL)
-        PyErr_Clear();
-    return key == word || PyUnicode_CompareWithASCIIString(key, "out") == 0;
-}
-
 static bool take_arguments(call *c, PyObject *args, PyObject *kwargs, PyObject **out)
 {
     PyObject *key, *value;
@@ -285,7 +276,7 @@ static bool take_arguments(call *c, PyObject *args, PyObject *kwargs, PyObject *
         if (!take_input(c, (size_t)i, PyTuple_GetItem(args, i)))
             return false;
     while (kwargs != NULL && PyDict_Next(kwargs, &at, &key, &value)) {
-        if (is_out(key))
+        if (session_names_out(key))
             *out = value;
         else if (!take_named(c, key, value))
             return false;

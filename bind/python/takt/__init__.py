@@ -104,7 +104,10 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f".{name}", __name__)
     if name in _LATER:
         return getattr(importlib.import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module 'takt' has no attribute {name!r}")
+    import sys
+
+    from ._hints import missing
+    raise missing(sys.modules[__name__], name)
 
 
 def __dir__() -> "list[str]":

@@ -79,7 +79,7 @@ class Module:
     def named_modules(self, prefix: str = "") -> "Iterator[tuple[str, Module]]":
         """Itself and all modules beneath it, with their paths."""
         yield prefix, self
-        for name, part in self._modules.items():
+        for name, part in self._parts():
             yield from part.named_modules(f"{prefix}.{name}" if prefix else name)
 
     def modules(self) -> "Iterator[Module]":
@@ -88,7 +88,18 @@ class Module:
 
     def children(self) -> "Iterator[Module]":
         """The modules right beneath it."""
-        return iter(self._modules.values())
+        return (part for _, part in self._parts())
+
+    def _parts(self) -> "Iterator[tuple[str, Module]]":
+        """Modules that are attributes, or in lists and dictionaries that are; looked for each
+        time, since a list may grow."""
+        yield from self._modules.items()
+        for name, value in self.__dict__.items():
+            held = enumerate(value) if isinstance(value, (list, tuple)) else \
+                value.items() if isinstance(value, dict) else ()
+            if name not in ("_modules", "_parameters", "_values", "_sessions"):
+                yield from ((f"{name}.{key}", part) for key, part in held
+                            if isinstance(part, Module))
 
     def _owners(self) -> list[tuple[str, Module]]:
         return sorted(self.named_modules(), key=lambda pair: -len(pair[0]))
@@ -229,7 +240,7 @@ class Module:
         return _run(self, given)
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}: {part!r}" for name, part in self._modules.items())
+        parts = ", ".join(f"{name}: {part!r}" for name, part in self._parts())
         return f"{type(self).__name__}({parts})"
 
 
@@ -286,6 +297,10 @@ class Sequential(Module):
     def __init__(self, *parts: Module):
         super().__init__()
         for i, part in enumerate(parts):
+            if not isinstance(part, Module):
+                raise ArgumentError(f"part {i} of Sequential is not a module but "
+                                    f"{type(part).__name__}: act=\"relu\" of a layer applies a "
+                                    "function, and so does forward() of a module of your own")
             setattr(self, str(i), part)
 
     def forward(self, x: Any) -> Any:

@@ -126,7 +126,8 @@ def evaluate(tensors: Sequence[Tensor]) -> None:
     text = Text()
     text.build(roots)
     if any(node.kind in ("input", "slot", "layer") for node in behind(roots)):
-        raise StateError("a tensor of a traced model has no value while it is traced")
+        raise StateError("a tensor of a traced model has no value while it is traced: "
+                         "takt.ops.select chooses by values, if and while do not")
     returned = ", ".join(f"y{i} = {text.name(x)}" for i, x in enumerate(roots))
     body = "\n  ".join([*text.lines, f"return {returned}"])
     session = _session(f"model tensors({', '.join(text.ports)}) {{\n  {body}\n}}\n")

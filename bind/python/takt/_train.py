@@ -208,6 +208,7 @@ class Trainer:
         `progress`: a bar on standard error once an epoch has taken a second; None: on a terminal.
         """
         self._stopped = False
+        _refuse_samples(data)
         for epoch in range(epochs):
             if self._stopped:
                 break
@@ -326,6 +327,15 @@ class Trainer:
                 raise ArgumentError("the trainer has seen no batch: load(path, batch) shows one")
             self._ready(batch)
         return str(self._raw.load(path))
+
+
+def _refuse_samples(data: Any) -> None:
+    """Arrays of all samples, or a data set, where batches belong."""
+    from ._data import Dataset
+    is_arrays = type(data) in (tuple, list) and len(data) > 0 and hasattr(data[0], "shape")
+    if is_arrays or isinstance(data, Dataset):
+        raise ArgumentError("fit() takes batches, and this is all samples: "
+                            "give it takt.DataLoader(data, batch_size=32)")
 
 
 class _Sums:

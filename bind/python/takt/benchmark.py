@@ -105,10 +105,21 @@ def _rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _ready(model: Any, inputs: Optional[dict[str, Any]], sizes: dict[str, Any]) -> Session:
+def _named(session: Session, inputs: Any) -> dict[str, Any]:
+    """Inputs by name; without names, in the model's order."""
+    if inputs is None or isinstance(inputs, dict):
+        return inputs or {}
+    given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    names = [info.name for info in session.inputs]
+    if len(given) > len(names):
+        raise ArgumentError(f"{len(given)} inputs are given, the model has {len(names)}")
+    return dict(zip(names, given))
+
+
+def _ready(model: Any, inputs: Any, sizes: dict[str, Any]) -> Session:
     """A session with inputs: those given, or zeros."""
     session = model.clone() if isinstance(model, Session) else _compile(model, **sizes)
-    arrays = {name: _arrays.asarray(x) for name, x in (inputs or {}).items()}
+    arrays = {name: _arrays.asarray(x) for name, x in _named(session, inputs).items()}
     if arrays and not isinstance(model, Session):
         session.close()
         session = _compile(model, shapes={n: a.shape for n, a in arrays.items()}, **sizes)
@@ -119,9 +130,12 @@ def _ready(model: Any, inputs: Optional[dict[str, Any]], sizes: dict[str, Any]) 
     return session
 
 
-def run(model: Any, inputs: Optional[dict[str, Any]] = None, config: Optional[Config] = None,
+def run(model: Any, inputs: Any = None, config: Optional[Config] = None,
         **options: Any) -> Result:
-    """Times a model, a compiled model or a file. `options` are those of takt.compile."""
+    """Times a model, a compiled model or a file; inputs are an array, several, or a dictionary.
+
+    Without inputs they are zeros. `options` are those of takt.compile.
+    """
     session = _ready(model, inputs, options)
     how = config if config is not None else Config()
     timing = session._time(runs=how.runs, warmup=how.warmup, seconds=how.seconds,
@@ -133,13 +147,13 @@ def run(model: Any, inputs: Optional[dict[str, Any]] = None, config: Optional[Co
     return Result(name, timing, plan, batch)
 
 
-def run_benchmark(model: Any, inputs: Optional[dict[str, Any]] = None,
+def run_benchmark(model: Any, inputs: Any = None,
                   config: Optional[Config] = None, **options: Any) -> Result:
     """The same as run()."""
     return run(model, inputs, config, **options)
 
 
-def compare(first: Any, second: Any, inputs: Optional[dict[str, Any]] = None, *,
+def compare(first: Any, second: Any, inputs: Any = None, *,
             seconds: float = 0.0, blocks: int = 0, margin: float = 0.0,
             **options: Any) -> Comparison:
     """Runs two models alternately, so that drift affects both; or compares two Results."""

@@ -147,6 +147,15 @@ class Benchmarks(unittest.TestCase):
         self.assertIn("20 runs", takt.benchmark.analyze(result).summary())
         self.assertIn("<table>", result._repr_html_())
 
+    def test_inputs(self):
+        model, x = takt.loads(MLP), takt.zeros((3, *takt.loads(MLP).inputs[0].shape[1:]))
+        config = takt.BenchmarkConfig(runs=2, warmup=0)
+        for inputs in (x, (x,), {model.inputs[0].name: x}):
+            result = takt.run_benchmark(model, inputs, config)
+            self.assertEqual(result.memory_usage, model.plan(batch=3).peak_bytes)
+        with self.assertRaisesRegex(takt.ArgumentError, "2 inputs are given, the model has 1"):
+            takt.run_benchmark(model, (x, x), config)
+
     def test_any_time(self):
         session = takt.compile(takt.loads(MLP), batch=4)
         session.bind(session.inputs[0].name, takt.zeros(session.inputs[0].shape))

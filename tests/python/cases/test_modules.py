@@ -187,6 +187,43 @@ class Modules(unittest.TestCase):
             takt.Parameter()
         self.assertEqual(len(takt.nn.__all__), len(set(takt.nn.__all__)))
 
+    def test_modules_in_lists_and_dictionaries(self):
+        class Stack(takt.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [takt.nn.Dense(4)]
+                self.heads = {"left": takt.nn.Dense(2), "scale": 3}
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return self.heads["left"](x)
+        net = Stack()
+        net.layers.append(takt.nn.Dense(4))
+        self.assertEqual(net(takt.zeros((1, 4))).shape, (1, 2))
+        self.assertEqual(sorted(net.state_dict()), [
+            f"{part}.{name}" for part in ("heads.left", "layers.0", "layers.1")
+            for name in ("bias", "weight")])
+        self.assertTrue(all(part.training for part in net.train().modules()))
+        self.assertEqual(len(list(net.children())), 3)
+
+    def test_only_modules_in_sequence(self):
+        with self.assertRaisesRegex(takt.ArgumentError, "part 1 of Sequential"):
+            takt.Sequential(takt.nn.Dense(2), takt.ops.relu)
+
+    def test_names_of_other_libraries(self):
+        for module, name, said in ((takt.nn, "Linear", "takt.nn.Dense"),
+                                   (takt, "relu", "here it is takt.ops.relu"),
+                                   (takt, "cat", "here it is takt.ops.concat"),
+                                   (takt, "Dense", "here it is takt.nn.Dense"),
+                                   (takt.nn, "Dens", "did you mean takt.nn.Dense?"),
+                                   (takt.ops, "softmx", "did you mean takt.ops.softmax?"),
+                                   (takt, "Trainr", "did you mean takt.Trainer?")):
+            with self.subTest(name=name), self.assertRaises(AttributeError) as caught:
+                getattr(module, name)
+            self.assertIn(said, str(caught.exception))
+        self.assertFalse(hasattr(takt, "__wrapped__"))
+
     def test_every_layer_is_a_class(self):
         import inspect
         for name in takt.nn.__all__:

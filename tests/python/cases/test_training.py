@@ -159,6 +159,12 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(takt.ArgumentError, "learning_rate"):
             takt.Adam(lr=0.1)
 
+    def test_samples_are_not_batches(self):
+        trainer = takt.Trainer(Net(), takt.SGD(0.1), "cross_entropy")
+        for data in (points(), takt.Dataset(SPIRALS)):
+            with self.assertRaisesRegex(takt.ArgumentError, "DataLoader"):
+                trainer.fit(data)
+
     def test_arrays_are_read_to_their_end_only(self):
         x, labels = points(8)
         for shards in (1, 2):
