@@ -35,12 +35,22 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     dx[0] = takt_graph_call(g, &takt_op_softmax_dx, 2, (takt_id[]){id, dy[0]}, 1, &axis);
 }
 
+/* exp(x) of x <= 0; kernels of f32 have 0 where it would be denormal. */
+static takt_id shares(takt_graph *g, takt_id x)
+{
+    const takt_id e = takt_unary(g, &takt_op_exp, x);
+    if (takt_type_of(g, x)->dtype == TAKT_F64)
+        return e;
+    const takt_id is_small = takt_binary(g, &takt_op_lt, x, takt_scalar_like(g, x, -87.3));
+    return takt_select(g, is_small, takt_scalar_like(g, x, 0), e);
+}
+
 /* exp(x - max) * (1 / sum): one division per row. */
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
 {
     int64_t axis;
     const takt_reduction r = takt_axis_reduction(n, &axis);
-    const takt_id powers = takt_unary(g, &takt_op_exp, takt_shifted(g, &r));
+    const takt_id powers = shares(g, takt_shifted(g, &r));
     const takt_id sum = takt_reduce_by(g, &takt_op_reduce_sum, powers, &r);
     out[0] = takt_mul(g, powers, takt_reciprocal(g, sum));
 }
@@ -74,8 +84,10 @@ static void bound(takt_bounding *b)
     const takt_id upper = takt_div(g, hi, takt_add(g, hi, least));
     const takt_id depth = takt_sub(g, top, x.lo);
     const takt_id share = takt_mul_scalar(g, takt_add_scalar(g, depth, count), own);
+    /* f32 is 0 where it would be denormal. */
+    const double lost = b->is_real || b->node->type[0].dtype == TAKT_F64 ? 0 : 0x1p-125;
     takt_bound_set(b, 0, takt_div(g, lo, takt_add(g, lo, most)), upper, 1,
-                   takt_mul(g, upper, share));
+                   takt_add_scalar(g, takt_mul(g, upper, share), lost));
     b->out[0].lo = takt_bound_max(b, b->out[0].lo, takt_bound_number(b, 0));
 }
 

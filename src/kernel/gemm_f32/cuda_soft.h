@@ -42,7 +42,7 @@ DEVICE float soft(float x, bool is_there, float *line, uint32_t l SELF_PARAMETER
     larger_half(v, COLS / 16);
     larger_half(v, COLS / 32);
     const float most = fmaxf(v[0], -INFINITY);
-    const float e = is_there ? exp_down_f32(x - most) : 0.0f;
+    const float e = is_there ? exp_share_f32(x - most) : 0.0f;
     SYNC();
     line[l] = e;
     SYNC();

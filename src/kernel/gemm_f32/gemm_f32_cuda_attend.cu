@@ -131,7 +131,7 @@ DEVICE void weigh_some(const float *x, float *to, float scale, float most, float
 {
     UNROLL
     for (uint32_t i = 0; i < WIDE; i++) {
-        const float e = exp_down_f32(x[i * SIDE] * scale - most);
+        const float e = exp_share_f32(x[i * SIDE] * scale - most);
         lanes[i] = lanes[i] + e;
         to[i * SIDE] = e;
     }

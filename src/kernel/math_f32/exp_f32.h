@@ -70,7 +70,7 @@ static inline vf exp_f32_scale_down(vf p, const exp_f32_parts *e)
 #endif
 }
 
-/* The same for n from -120 to 120, where the product is exact. */
+/* The same for n from -126 to 120, where the product is exact unless it is denormal. */
 static inline vf exp_f32_scale_near(vf p, const exp_f32_parts *e)
 {
 #ifdef SIMD_SCALE
@@ -118,6 +118,15 @@ static inline vf exp_down_f32(vf x)
 {
     const exp_f32_parts e = exp_f32_reduce(vf_at_least(x, -104.0f));
     return exp_f32_scale_down(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), &e);
+}
+
+/* exp_f32(x), bit for bit, of x <= 0, but 0 below -87.3, where it would be denormal: x86-64 takes
+ * a hundred times as long to multiply by such a factor, and next to 1 it is nothing. */
+static inline vf exp_share_f32(vf x)
+{
+    const exp_f32_parts e = exp_f32_reduce(x);
+    const vf y = exp_f32_scale_near(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), &e);
+    return vf_select(vf_lt(x, vf_set1(-87.3f)), vf_zero(), y);
 }
 
 /* 1/(1 + exp(-x)) as e/(1 + e) with e = exp(x) for negative x, so that small results stay exact.

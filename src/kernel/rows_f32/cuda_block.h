@@ -14,7 +14,7 @@ DEVICE float join(summand what, float lane, float x, float mean)
 {
     const float d = what == SQUARE_OF_DIFFERENCE ? x - mean : x;
     if (what == EXPONENTIAL)
-        return lane + exp_down_f32(x);
+        return lane + exp_share_f32(x);
     return what == PLAIN ? lane + x : fmaf(d, d, lane);
 }
 

@@ -80,7 +80,7 @@ DEVICE void softmax(const takt_cuda_rows *r, const team *t, float *d, const floa
 {
     const float most = largest(t, x SELF);
     for (uint64_t i = t->me; i < t->limit; i += t->size)
-        d[i] = exp_down_f32(x[i] - most);
+        d[i] = exp_share_f32(x[i] - most);
     SYNC();
     const float scale = 1.0f / team_sum(t, PLAIN, d, r->n, 0 SELF);
     for (uint64_t i = t->me; i < t->limit; i += t->size)
@@ -99,7 +99,7 @@ DEVICE float sum_of_exponentials(const takt_cuda_rows *r, const team *t, const f
         const uint64_t end = t->limit < begin + ROW_CHUNK ? t->limit : begin + ROW_CHUNK;
         float sum = 0;
         for (uint64_t i = begin + lane; i < end; i += WIDE)
-            sum = sum + exp_down_f32(x[i] - most);
+            sum = sum + exp_share_f32(x[i] - most);
         t->part[t->at + t->me] = sum;
         SYNC();
         float whole = 0;
@@ -225,14 +225,14 @@ DEVICE float block_exponentials(const held_row *r SELF_PARAMETER)
     most = block_max(r, most SELF);
     for (uint32_t i = 4 * LANE; i < whole; i += 4 * LANES) {
         quad q = *(const quad *)(r->x + i);
-        q.x = exp_down_f32(q.x - most);
-        q.y = exp_down_f32(q.y - most);
-        q.z = exp_down_f32(q.z - most);
-        q.w = exp_down_f32(q.w - most);
+        q.x = exp_share_f32(q.x - most);
+        q.y = exp_share_f32(q.y - most);
+        q.z = exp_share_f32(q.z - most);
+        q.w = exp_share_f32(q.w - most);
         *(quad *)(r->x + i) = q;
     }
     for (uint32_t i = whole + LANE; i < r->n; i += LANES)
-        r->x[i] = exp_down_f32(r->x[i] - most);
+        r->x[i] = exp_share_f32(r->x[i] - most);
     SYNC();
     return most;
 }
@@ -333,7 +333,7 @@ DEVICE void near_softmax(const held_row *r, float *d, bool is_log SELF_PARAMETER
     for (uint32_t k = 0; k < WIDE; k++)
         most = r->part[k] > most ? r->part[k] : most;
     for (uint32_t i = lane; i < r->n; i += WIDE)
-        r->x[i] = is_log ? r->x[i] - most : exp_down_f32(r->x[i] - most);
+        r->x[i] = is_log ? r->x[i] - most : exp_share_f32(r->x[i] - most);
     const float sum = is_log ? near_sum(r, EXPONENTIAL, 0 SELF) : near_sum(r, PLAIN, 0 SELF);
     const float scale = 1.0f / sum, log_sum = is_log ? log_f32(sum) : 0.0f;
 #define SCALED(x, i) (is_log ? (x) - log_sum : (x) * scale)

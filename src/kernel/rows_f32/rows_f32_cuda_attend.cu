@@ -107,7 +107,7 @@ KERNEL(takt_cuda_attend_f32, takt_cuda_attend, TAKT_CUDA_WEIGH_THREADS)
     }
     most = block_max(&r, most SELF);
     for (uint32_t t = LANE; t < limit; t += LANES)
-        r.x[t] = exp_down_f32(r.x[t] - most);
+        r.x[t] = exp_share_f32(r.x[t] - most);
     SYNC();
     const float scale = 1.0f / block_sum(&r, PLAIN, 0 SELF);
     for (uint32_t t = LANE; t < limit; t += LANES)

@@ -40,7 +40,7 @@ KERNEL(takt_cuda_rows_f32_held, takt_cuda_rows, 1024)
             continue;
         UNROLL
         for (uint32_t j = 4 * q; j < 4 * q + 4; j++)
-            y[j] = exp_down_f32(y[j] - most);
+            y[j] = exp_share_f32(y[j] - most);
         *(quad *)(r.x + first + q * step) = quad_of(y + 4 * q);
     }
     SYNC();

@@ -68,7 +68,7 @@ KERNEL(takt_cuda_weigh_f32, takt_cuda_weigh, TAKT_CUDA_WEIGH_THREADS)
         most = bring_scaled(&r, scores, ARG.scale, by_quads SELF);
     }
     for (uint32_t i = LANE; i < limit; i += LANES)
-        r.x[i] = exp_down_f32(r.x[i] - most);
+        r.x[i] = exp_share_f32(r.x[i] - most);
     SYNC();
     const float scale = 1.0f / block_sum(&r, PLAIN, 0 SELF);
     const uint32_t whole = by_quads ? limit / 4 * 4 : 0;
