@@ -109,6 +109,8 @@ TAKT_API void takt_trainer_destroy(takt_trainer *trainer);
 /** One step on one batch: the model's inputs and, unless the model returns its own loss, "labels".
  *  Dimensions take the sizes of these views; a batch of new sizes is planned first. Labels may be
  *  whole numbers where the loss takes floats, and may have or lack a last axis of one element.
+ *  Class numbers on the host below 0, or that the model has no output for, are TAKT_ERR_RANGE; the
+ *  message names the sample. "cross_entropy:ignore=-1" leaves out those with the label -1.
  *
  *  If the loss is not finite the weights stay as they are and TAKT_ERR_RANGE is returned; the
  *  message names the step and where the first such number comes from. After any failure the state

@@ -28,6 +28,7 @@ typedef struct takt_loss {
     /* An activation at the end of the model that belongs to the loss, or NULL. */
     const takt_op *activation;
     bool takes_weights; /* class weights are meaningful */
+    bool has_classes;   /* whole numbers as labels are places on the output's last axis */
     int rank;           /* that the output must have; 0: any */
     const char *extra;  /* a further input of the output's type, or NULL */
     /* The type of the labels; `type` is first that of the output. */

@@ -72,6 +72,9 @@ static takt_status labels_for(builder *b, takt_type type)
         loss->labels_by(b->spec->loss_hyper, &type);
     else
         loss->labels(&type);
+    const takt_dim last = alike.dim[alike.rank - 1];
+    if (b->notes != NULL && loss->has_classes && type.dtype == TAKT_I64 && takt_dim_is_number(last))
+        b->notes->classes = last;
     b->site.labels = takt_graph_input(g, TAKT_STEP_LABELS, &type);
     if (loss->extra != NULL)
         b->site.extra = takt_graph_input(g, loss->extra, &alike);

@@ -87,6 +87,7 @@ typedef struct takt_step_spec {
 typedef struct takt_step_notes {
     const char *removed;    /* the op removed from the end of the model, or NULL */
     size_t trained, frozen; /* parameters by count */
+    int64_t classes;        /* labels are numbers below this; 0: they are not, or it is unknown */
 } takt_step_notes;
 
 /* `*step` is new; the model's graph is unchanged. */

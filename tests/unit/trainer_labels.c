@@ -1,5 +1,5 @@
 /* trainer_labels.c - labels with or without a last axis of one, as whole numbers or as floats,
- * train the same weights; what does not fit is refused. */
+ * train the same weights; what does not fit is refused, and so are classes that a model lacks. */
 #include <string.h>
 
 #include <takt/takt.h>
@@ -77,4 +77,85 @@ static void refused(void)
     EXPECT(trained(classes, "cross_entropy", TAKT_F32, 1, numbers, &s) < 0 && s != TAKT_OK);
 }
 
-TEST_MAIN(numbers_of_any_kind, classes_as_a_column, refused)
+/* A step, or an evaluation, on the labels 0, 2, 1, `odd`, 0, 2 in a column of two. */
+static takt_status with_label(const char *loss, int64_t odd, bool is_eval, const char *said)
+{
+    takt_ctx *ctx = NULL;
+    takt_model *m = NULL;
+    takt_trainer *t = NULL;
+    int64_t labels[2 * ROWS] = {0};
+    const takt_load_options load = {.training = true};
+    const takt_train_options options = {.loss = loss, .shards = 2};
+    takt_named_view batch[2] = {{.name = "x"}, {.name = "labels"}};
+    for (int i = 0; i < ROWS; i++)
+        labels[2 * i] = i == 3 ? odd : kinds[i];
+    batch[0].view = (takt_tensor_view){
+        .dtype = TAKT_F32, .rank = 2, .dims = {ROWS, WIDTH}, .data = (void *)(uintptr_t)x};
+    batch[1].view = (takt_tensor_view){
+        .dtype = TAKT_I64, .rank = 1, .dims = {ROWS}, .strides = {2}, .data = labels};
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", classes, strlen(classes), &load, &m));
+    EXPECT_OK(ctx, takt_trainer_create(m, &options, &t));
+    const takt_status status =
+        is_eval ? takt_trainer_eval(t, batch, 2, NULL) : takt_trainer_step(t, batch, 2, NULL);
+    if (said != NULL)
+        EXPECT(strstr(takt_last_error(ctx), said) != NULL, "it says %s", takt_last_error(ctx));
+    takt_trainer_destroy(t);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    return status;
+}
+
+static void classes_that_the_model_lacks(void)
+{
+    static const char *const losses[] = {"cross_entropy", "focal", "hinge"};
+    for (int i = 0; i < 6; i++) {
+        const char *loss = losses[i % 3];
+        EXPECT_EQ(with_label(loss, 2, i < 3, NULL), TAKT_OK);
+        EXPECT_EQ(with_label(loss, 3, i < 3, "sample 3 of the batch has the label 3"),
+                  TAKT_ERR_RANGE);
+        EXPECT_EQ(with_label(loss, -1, i < 3, "sample 3 of the batch has the label -1"),
+                  TAKT_ERR_RANGE);
+    }
+    EXPECT_EQ(with_label("cross_entropy:ignore=-1", -1, false, NULL), TAKT_OK);
+    EXPECT_EQ(with_label("cross_entropy:ignore=-1", -2, false, "the label -2"), TAKT_ERR_RANGE);
+    EXPECT_EQ(with_label("triplet", -1, false, NULL), TAKT_OK);
+}
+
+/* Shards take their rows from arrays with gaps, too. */
+static void shards_of_columns(void)
+{
+    double loss[2];
+    for (int gaps = 0; gaps < 2; gaps++) {
+        takt_ctx *ctx = NULL;
+        takt_model *m = NULL;
+        takt_trainer *t = NULL;
+        float wide[ROWS * 2 * WIDTH] = {0};
+        const takt_load_options load = {.training = true};
+        const takt_train_options options = {.shards = 3};
+        takt_step_result r = {0};
+        takt_named_view batch[2] = {{.name = "x"}, {.name = "labels"}};
+        const int64_t width = gaps ? 2 * WIDTH : WIDTH;
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            wide[i / WIDTH * width + i % WIDTH] = x[i];
+        batch[0].view = (takt_tensor_view){.dtype = TAKT_F32,
+                                           .rank = 2,
+                                           .dims = {ROWS, WIDTH},
+                                           .strides = {width, 1},
+                                           .data = wide};
+        batch[1].view = (takt_tensor_view){
+            .dtype = TAKT_I64, .rank = 1, .dims = {ROWS}, .data = (void *)(uintptr_t)kinds};
+        EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+        EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", classes, strlen(classes), &load, &m));
+        EXPECT_OK(ctx, takt_trainer_create(m, &options, &t));
+        EXPECT_OK(ctx, takt_trainer_step(t, batch, 2, &r));
+        loss[gaps] = r.loss;
+        takt_trainer_destroy(t);
+        takt_model_destroy(m);
+        takt_ctx_destroy(ctx);
+    }
+    EXPECT(loss[0] == loss[1]);
+}
+
+TEST_MAIN(numbers_of_any_kind, classes_as_a_column, refused, shards_of_columns,
+          classes_that_the_model_lacks)

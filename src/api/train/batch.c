@@ -78,13 +78,14 @@ static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
     takt_tensor_view v = *whole;
     if (rows.rows == 0 || !takt_batch_is_cut(t, desc) || v.rank < 1 || v.dims[0] == rows.rows)
         return v;
-    size_t count = 1, bytes = 0;
+    int64_t step = 1;
     for (int d = 1; d < v.rank; d++)
-        count *= (size_t)v.dims[d];
-    (void)takt_dtype_bytes(v.dtype, count, &bytes);
+        step *= v.dims[d];
+    if (!takt_view_is_dense(whole))
+        step = v.strides[0];
     v.dims[0] = rows.rows;
     if (v.data != NULL)
-        v.data = (char *)v.data + (size_t)rows.first * bytes;
+        v.data = (char *)v.data + rows.first * step * (takt_dtype_bits(v.dtype) / 8);
     return v;
 }
 
@@ -219,6 +220,8 @@ static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_nam
         if ((is_labels && takt_train_labels(run->session, i, &part) != TAKT_OK) ||
             takt_session_bind(run->session, desc->name, &part) != TAKT_OK)
             return cannot_bind(t, run, desc, &part);
+        if (is_labels)
+            TAKT_TRY(takt_train_check_labels(t, &part, rows.rows > 0 ? rows.first : 0));
     }
     return TAKT_OK;
 }

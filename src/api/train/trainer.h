@@ -83,6 +83,10 @@ TAKT_MUST_USE takt_status takt_train_bind(takt_trainer *t, takt_train_run *run,
 /* Labels as the session's input takes them, if that is possible without a loss: `v` is changed, and
  * numbers are converted to the session's own memory. On failure the session has the error. */
 TAKT_MUST_USE takt_status takt_train_labels(takt_session *s, size_t input, takt_tensor_view *v);
+/* Refuses labels of samples from `first` on that are not classes of the model. Those on a device
+ * are not looked at. */
+TAKT_MUST_USE takt_status takt_train_check_labels(const takt_trainer *t, const takt_tensor_view *v,
+                                                  int64_t first);
 /* "batch=64,seq=16" for these rows of the batch. */
 TAKT_MUST_USE takt_status takt_batch_sizes(const takt_trainer *t, const takt_model *model,
                                            const takt_named_view *batch, size_t count,

@@ -81,6 +81,7 @@ const takt_loss takt_loss_cross_entropy = {
               [SOFT] = {"soft", 0, 0, 1, "labels are distributions over classes (0 or 1)"}},
     .activation = &takt_op_softmax,
     .takes_weights = true,
+    .has_classes = true,
     .labels_by = labels,
     .build = build,
 };

@@ -36,6 +36,7 @@ const takt_loss takt_loss_distillation = {
               [ALPHA] = {"alpha", 0.5, 0, 1, "weight of the teacher; the labels have the rest"}},
     .activation = &takt_op_softmax,
     .extra = "teacher",
+    .has_classes = true,
     .labels = takt_labels_of_classes,
     .build = build,
 };

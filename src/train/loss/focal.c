@@ -23,6 +23,7 @@ const takt_loss takt_loss_focal = {
     .summary = "class numbers: cross-entropy in which easy samples weigh less",
     .hyper = {[GAMMA] = {"gamma", 2, 1, 16, "how much less"}},
     .activation = &takt_op_softmax,
+    .has_classes = true,
     .labels = takt_labels_of_classes,
     .build = build,
 };

@@ -28,6 +28,7 @@ const takt_loss takt_loss_hinge = {
     .name = "hinge",
     .summary = "class numbers: wrong classes must stay a margin below the right one",
     .hyper = {[MARGIN] = {"margin", 1, 0, 1e6, "how far below"}},
+    .has_classes = true,
     .labels = takt_labels_of_classes,
     .build = build,
 };

@@ -183,6 +183,18 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(takt.RangeError, "NaN: w is not finite"):
             takt.Trainer(model).step({"x": takt.array([[1.0, 1.0]] * 8), "w": many[1:3]})
 
+    def test_classes_that_a_model_lacks(self):
+        x, _ = points(4)
+        model = takt.loads("model m(x: f32[n, 2]) { return dense(x, 2) }")
+        for bad in (-1, 2):
+            batch = {"x": x, "labels": takt.array([0, 1, 0, bad])}
+            trainer = takt.Trainer(model)
+            for call in (lambda: trainer.step(batch), lambda: trainer.evaluate([batch])):
+                with self.assertRaisesRegex(takt.RangeError, f"sample 3 .* the label {bad}, the"):
+                    call()
+        kept = takt.Trainer(model, loss="cross_entropy:ignore=-1")
+        self.assertEqual(kept.step({"x": x, "labels": takt.array([0, 1, 0, -1])}).count, 3)
+
     def test_mixed_precision(self):
         x, labels = points()
         plain = takt.Trainer(Net(), takt.SGD(learning_rate=0.1), loss="cross_entropy")
