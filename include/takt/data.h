@@ -34,7 +34,7 @@ typedef struct takt_data_options {
     /** How integers become floats: (value * scale - mean) / deviation. Default: bytes times 1/255,
      *  others unchanged; mean 0, deviation 1. */
     double scale, mean, deviation;
-    int64_t window;    /**< of a text: characters per sample; default 64 */
+    int64_t window;    /**< of a text: characters per sample; default 64. Refused for others */
     const char *label; /**< of a table: the column that holds the label; default: the last */
     /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
      *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */

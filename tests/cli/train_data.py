@@ -67,6 +67,8 @@ def names():
     fails(2, "train", NET, "--data", "minst", says=["did you mean mnist"])
     fails(1, "train", NET, "--data", "./mnist-of-mine.csv", says=["mnist-of-mine"])
     fails(2, "data", says=["no data"])
+    fails(1, "train", NET, "--data", table("plain.csv", 9), "--window", "8",
+          says=["windows are for plain text, this is csv", "leave out --window"])
     # The folder of data sets is not a data set: verbs that take --data behave as without it.
     fails(2, "train", NET, env=env, says=["--data"])
     given = ["quantize", NET, "--calib", table("calib.csv", 20), "--size-first", "-o",

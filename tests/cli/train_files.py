@@ -157,6 +157,9 @@ def cached():
              path("kept.taktp"))
     succeeds("eval", path("kept.taktp"), "--data", path("kept"), "--cache", "disk")
     fails(2, "data", path("kept"), "--cache", "tape", says=["ram or disk"])
+    fails(2, "data", path("kept"), "--cache", "disk",
+          env={**os.environ, "XDG_CACHE_HOME": store("no_folder", b"")},
+          says=["cannot write to", "XDG_CACHE_HOME names another", "--cache ram"])
 
 
 def samples(mean, *data):

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     takt_ctx *ctx;
     takt_data *d;
     if (takt_ctx_create(&config, &ctx) == TAKT_OK) {
-        const takt_data_options options = {.window = 1 + data[0] / 4};
+        const takt_data_options options = {.window = data[0] < 128 ? 0 : data[0] / 4};
         const takt_status status = takt_data_open(ctx, name, &options, &d);
         must((status == TAKT_OK) == (d != NULL) && status != TAKT_ERR_INTERNAL);
         must(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');

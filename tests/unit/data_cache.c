@@ -64,8 +64,9 @@ static void compare(const takt_data *a, const takt_data *b)
 static takt_data *open_with(const char *path, const char *stamp)
 {
     takt_data *d = NULL;
-    const takt_data_options o = {
-        .window = 4, .cache = stamp != NULL ? cache : NULL, .cache_stamp = stamp};
+    const takt_data_options o = {.window = strcmp(path, text) == 0 ? 4 : 0,
+                                 .cache = stamp != NULL ? cache : NULL,
+                                 .cache_stamp = stamp};
     EXPECT_OK(ctx, takt_data_open(ctx, path, &o, &d));
     return d;
 }

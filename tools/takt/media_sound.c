@@ -42,8 +42,7 @@ takt_status media_decode(const takt_tool *t, const char *path, takt_tensor_view 
 {
     takt_data *data;
     const uint64_t row = 0;
-    takt_status status =
-        takt_data_open(t->ctx, path, &(takt_data_options){.scale = 1, .window = 1}, &data);
+    takt_status status = takt_data_open(t->ctx, path, &(takt_data_options){.scale = 1}, &data);
     if (status != TAKT_OK)
         return status;
     const takt_desc *field = takt_data_field(data, 0);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "train.h"
 
@@ -98,10 +99,25 @@ static bool folder_of(char *to, size_t size)
         length = snprintf(to, size, "%s/.cache", home);
     if (length < 0 || (size_t)length + 6 >= size)
         return false;
-    mkdir(to, 0777); /* may exist; if not writable, writing fails */
+    mkdir(to, 0777); /* may exist; can_keep checks it */
     strcat(to, "/takt");
     mkdir(to, 0777);
     return true;
+}
+
+/* Whether the file can be written, or is there: found before the data is decoded. */
+static bool can_keep(const takt_tool *t, const char *folder, const char *file)
+{
+    if (access(file, R_OK) == 0)
+        return true;
+    errno = 0;
+    if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    tool_usage_error(t, 3003,
+                     "XDG_CACHE_HOME names another folder for caches; --cache ram keeps the data "
+                     "in memory",
+                     "--cache disk cannot write to %s: %s", folder, strerror(errno));
+    return false;
 }
 
 bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *place,
@@ -137,5 +153,5 @@ bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *plac
     options->cache = place->path;
     options->cache_stamp = place->stamp;
     free(real);
-    return true;
+    return can_keep(t, folder, place->path);
 }

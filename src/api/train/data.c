@@ -157,6 +157,14 @@ static takt_status fail_counts(const takt_data_set *set, const char *path, size_
     return takt_fail_hint(set->ctx, "one of them is cut off, or belongs to another data set");
 }
 
+static takt_status no_window(const takt_data_set *set, const char *path)
+{
+    takt_fail(set->ctx, TAKT_E_TRAIN_DATA, "%s: windows are for plain text, this is %s", path,
+              set->format);
+    return takt_fail_hint(set->ctx,
+                          "leave out --window; samples of other data have a size of their own");
+}
+
 static takt_status check_fields(takt_data *d, const char *path)
 {
     takt_data_set *set = &d->set;
@@ -172,6 +180,8 @@ static takt_status check_fields(takt_data *d, const char *path)
             return fail_counts(set, path, i);
     if (set->window > 0)
         set->samples = (set->samples - 1) / (uint64_t)set->window;
+    else if (d->options.window > 0)
+        return no_window(set, path);
     if (d->options.limit > 0 && d->options.limit < set->samples)
         set->samples = d->options.limit;
     if (set->samples == 0)

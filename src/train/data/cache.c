@@ -74,6 +74,8 @@ static takt_status write_file(const takt_data_set *set, const char *path, takt_n
     sum_of(bytes, length, (char *)bytes + length - SUM);
     const takt_status status = takt_write_file(set->ctx, path, bytes, length);
     takt_mem_put(set->ctx, bytes, length);
+    if (status == TAKT_ERR_IO)
+        return takt_fail_hint(set->ctx, "without --cache disk the data stays in memory");
     return status;
 }
 
