@@ -18,6 +18,7 @@ enum { WIDE = 16, NARROW = 16, PANEL = 16, PANELS = 3, MR = 14, QUAD = 4, W = 16
 enum { A_BYTES = 768 << 10, B_BYTES = 384 << 10, MASKED = 1, HALF_ROWS = 1 };
 enum { STREAMS = 8, FAR_STREAMS = 2, PREFETCH_FAR = 16 << 20, PREFETCH_NEAR = 0 };
 #define BELOW 1
+#define PACKS_COLUMNS 1
 
 #define V_BROADCAST "vbroadcastss"
 #define V_FMA "vfmadd231ps"
@@ -54,6 +55,8 @@ enum { STREAMS = 8, FAR_STREAMS = 2, PREFETCH_FAR = 16 << 20, PREFETCH_NEAR = 0 
 #include "kernel/gemm_f32/vector_tile.inc"
 
 #include "kernel/gemm_f32/vector_half.inc"
+
+#include "kernel/gemm_f32/pack_columns.inc"
 
 HEIGHTS_2_TO_14(TILE)
 HEIGHTS_2_TO_14(THIN)
