@@ -150,10 +150,12 @@ static void grad(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)
     }
     if (a == TAKT_NONE || b == TAKT_NONE || d == TAKT_NONE)
         return;
-    const takt_id da = takt_sum_to(g, grad_a(g, b, d, ta, tb), a);
     const bool shared = type_b->rank == 2 && type_a->rank > 2 && !ta;
+    /* That of weights first: then lhs is often read for the last time before its gradient, which
+     * is as large, is made. */
     const takt_id db = shared ? grad_b(g, flat(g, a), flat(g, d), ta, tb)
                               : takt_sum_to(g, grad_b(g, a, d, ta, tb), b);
+    const takt_id da = takt_sum_to(g, grad_a(g, b, d, ta, tb), a);
     dx[0] = takt_reshape_like(g, da, n.in[0]);
     dx[1] = takt_reshape_like(g, db, n.in[1]);
 }
