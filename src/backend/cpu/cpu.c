@@ -207,13 +207,13 @@ size_t takt_cpu_ways(const takt_planner *p)
 void takt_cpu_share(size_t count, size_t grain, size_t index, size_t tasks, size_t *first,
                     size_t *end)
 {
-    if (tasks == 1) { /* small models divide for as long as they compute */
+    if (tasks == 1) {
         *first = 0;
         *end = count;
         return;
     }
-    const size_t grains = (count + grain - 1) / grain;
-    const size_t each = grains / tasks, more = grains % tasks;
+    const size_t grains = takt_quotient(count + grain - 1, grain);
+    const size_t each = takt_quotient(grains, tasks), more = grains - each * tasks;
     const size_t from = index * each + (index < more ? index : more);
     const size_t to = from + each + (index < more ? 1 : 0);
     *first = from * grain < count ? from * grain : count;

@@ -2,6 +2,7 @@
 #ifndef TAKT_BACKEND_CPU_CUT_H
 #define TAKT_BACKEND_CPU_CUT_H
 
+#include "base/size.h"
 #include "plan/backend.h"
 
 /* The unit of work is one row by one panel. */
@@ -61,12 +62,12 @@ void takt_cpu_fit(takt_planner *p, takt_cut *c, size_t rows, takt_cpu_set_fn *se
 
 static inline size_t takt_cut_row(const takt_cut *c, size_t task)
 {
-    return c->is_tall ? task % c->rows : task / c->columns;
+    return c->is_tall ? takt_remainder(task, c->rows) : takt_quotient(task, c->columns);
 }
 
 static inline size_t takt_cut_column(const takt_cut *c, size_t task)
 {
-    return c->is_tall ? task / c->rows : task % c->columns;
+    return c->is_tall ? takt_quotient(task, c->rows) : takt_remainder(task, c->columns);
 }
 
 #endif

@@ -75,8 +75,9 @@ static int64_t locate(const takt_map_operand *o, size_t first, int64_t *index)
 {
     int64_t at = 0;
     for (int d = o->rank - 1; d >= 0; d--) {
-        index[d] = (int64_t)(first % (size_t)o->dim[d]);
-        first /= (size_t)o->dim[d];
+        const size_t left = takt_quotient(first, (size_t)o->dim[d]);
+        index[d] = (int64_t)(first - left * (size_t)o->dim[d]);
+        first = left;
         at += index[d] * o->stride[d];
     }
     return at;

@@ -96,7 +96,7 @@ static void run_tiles(takt_map_machine *x, size_t first, size_t end, size_t tile
     for (x->first = first; x->first < end; x->first += x->n) {
         if (tiles++ % POLLED == 0 && takt_poll_stops(poll))
             return;
-        const size_t left = x->run > 0 ? x->run - x->first % x->run : tile;
+        const size_t left = x->run > 0 ? x->run - takt_remainder(x->first, x->run) : tile;
         x->n = left < tile ? left : tile;
         x->n = end - x->first < x->n ? end - x->first : x->n;
         run_tile(x);
@@ -142,7 +142,8 @@ static size_t shared_run(const takt_map_program *m)
 /* The fewest tiles for a run, all of about the same size. */
 static size_t tile_of_run(size_t run, size_t tile)
 {
-    const size_t tiles = (run + tile - 1) / tile, even = (run + tiles - 1) / tiles;
+    const size_t tiles = takt_quotient(run + tile - 1, tile),
+                 even = takt_quotient(run + tiles - 1, tiles);
     return even < tile - tile % 16 ? (even + 15) / 16 * 16 : tile;
 }
 

@@ -83,8 +83,9 @@ static int64_t locate(const takt_strided *w, size_t first, int64_t *index)
 {
     int64_t at = 0;
     for (int d = w->rank - 1; d >= 0; d--) {
-        index[d] = (int64_t)(first % (size_t)w->dim[d]);
-        first /= (size_t)w->dim[d];
+        const size_t left = takt_quotient(first, (size_t)w->dim[d]);
+        index[d] = (int64_t)(first - left * (size_t)w->dim[d]);
+        first = left;
         at += index[d] * w->stride[d];
     }
     return at;

@@ -74,8 +74,9 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t column, last;
-    takt_panels_share(f->narrow.fast->panels, f->image.shape.cout, t->index % f->image.cut.columns,
-                      f->image.cut.columns, &column, &last);
+    takt_panels_share(f->narrow.fast->panels, f->image.shape.cout,
+                      takt_remainder(t->index, f->image.cut.columns), f->image.cut.columns, &column,
+                      &last);
     takt_image_rows rest = takt_image_share(&f->image, t->index);
     while (rest.rows > 0 && column < last) {
         const block b = {takt_image_block(&f->image, rest), column, last - column};

@@ -54,7 +54,8 @@ static void run(const takt_step *s, const takt_task *t)
     const int zero = (uint8_t)takt_integer_a_zero(&f->integer, s, t);
     const takt_cut cut = f->image.cut;
     size_t column, last;
-    takt_cpu_share(f->image.shape.cout, 16, t->index % cut.columns, cut.columns, &column, &last);
+    takt_cpu_share(f->image.shape.cout, 16, takt_remainder(t->index, cut.columns), cut.columns,
+                   &column, &last);
     takt_image_rows rest = takt_image_share(&f->image, t->index);
     while (rest.rows > 0 && column < last) {
         const takt_image_rows of = takt_image_block(&f->image, rest);

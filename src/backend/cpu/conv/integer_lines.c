@@ -164,7 +164,8 @@ static void products(const takt_step *s, const takt_task *t, size_t which, size_
     const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
     uint8_t *own = t->scratch_own, *image = own + f->image, *patches = own + f->patches;
     size_t column, last;
-    takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
+    takt_cpu_share(c->cout, 16, takt_remainder(t->index, f->cut.columns), f->cut.columns, &column,
+                   &last);
     if (column == last)
         return;
     const int flip = takt_integer_flip(&f->integer),
@@ -205,8 +206,8 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const size_t positions = f->shape.positions;
     size_t row, end;
-    takt_cpu_share(f->shape.batch * positions, f->cut.grain, t->index / f->cut.columns, f->cut.rows,
-                   &row, &end);
+    takt_cpu_share(f->shape.batch * positions, f->cut.grain,
+                   takt_quotient(t->index, f->cut.columns), f->cut.rows, &row, &end);
     for (size_t last; row < end && !takt_poll_stops(t->poll); row = last) {
         const size_t which = row / positions;
         last = least(end, (which + 1) * positions);

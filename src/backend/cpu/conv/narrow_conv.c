@@ -135,10 +135,10 @@ void takt_narrow_product(const takt_step *s, const takt_task *t)
     const bool is_direct = f->way == TAKT_NARROW_DIRECT;
     const size_t group = info->pack.group; /* weights are packed to whole ones, with zeros */
     size_t row, end, first, last;
-    takt_cpu_share(c->batch * c->positions, f->cut.grain, t->index / f->cut.columns, f->cut.rows,
-                   &row, &end);
-    takt_panels_share(info->pack.gemm.panels, c->cout, t->index % f->cut.columns, f->cut.columns,
-                      &first, &last);
+    takt_cpu_share(c->batch * c->positions, f->cut.grain, takt_quotient(t->index, f->cut.columns),
+                   f->cut.rows, &row, &end);
+    takt_panels_share(info->pack.gemm.panels, c->cout, takt_remainder(t->index, f->cut.columns),
+                      f->cut.columns, &first, &last);
     const uint16_t *x = takt_view_data(t, &s->in[f->x]);
     const uint16_t *residual = takt_narrow_residual(s, t);
     const float *bias = takt_narrow_bias(s, t);

@@ -39,8 +39,8 @@ void takt_narrow_image(const takt_step *s, const takt_task *t)
     const takt_product_bf16_info *info = f->kernel->info;
     const size_t columns = f->image.cut.columns;
     size_t first, last;
-    takt_panels_share(info->pack.gemm.panels, f->shape.cout, t->index % columns, columns, &first,
-                      &last);
+    takt_panels_share(info->pack.gemm.panels, f->shape.cout, takt_remainder(t->index, columns),
+                      columns, &first, &last);
     takt_image_rows rest = takt_image_share(&f->image, t->index);
     while (rest.rows > 0 && first < last) {
         const takt_image_rows of = takt_image_block(&f->image, rest);

@@ -216,9 +216,10 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t row, row_end, column, column_end;
-    takt_cpu_share(f->m, f->cut.grain, t->index / f->cut.columns, f->cut.rows, &row, &row_end);
-    takt_cpu_share(f->b.n, TAKT_BLOCKS_PANEL, t->index % f->cut.columns, f->cut.columns, &column,
-                   &column_end);
+    takt_cpu_share(f->m, f->cut.grain, takt_quotient(t->index, f->cut.columns), f->cut.rows, &row,
+                   &row_end);
+    takt_cpu_share(f->b.n, TAKT_BLOCKS_PANEL, takt_remainder(t->index, f->cut.columns),
+                   f->cut.columns, &column, &column_end);
     if (row == row_end || column == column_end)
         return;
     const takt_blocks all = weights(f, s, t);

@@ -175,9 +175,10 @@ static void run_matmul(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t row, row_end, column, column_end;
-    takt_cpu_share(f->m, f->cut.grain, t->index / f->cut.columns, f->cut.rows, &row, &row_end);
-    takt_cpu_share(f->n, FEW_COLUMNS, t->index % f->cut.columns, f->cut.columns, &column,
-                   &column_end);
+    takt_cpu_share(f->m, f->cut.grain, takt_quotient(t->index, f->cut.columns), f->cut.rows, &row,
+                   &row_end);
+    takt_cpu_share(f->n, FEW_COLUMNS, takt_remainder(t->index, f->cut.columns), f->cut.columns,
+                   &column, &column_end);
     const float *a = takt_view_data(t, &s->in[0]);
     const uint8_t *b = takt_view_data(t, &s->in[1]);
     float *c = takt_view_data(t, &s->out[0]);

@@ -200,8 +200,10 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t row, row_end, column, column_end;
-    takt_cpu_share(f->m, f->cut.grain, t->index / f->cut.columns, f->cut.rows, &row, &row_end);
-    takt_cpu_share(f->n, PANEL, t->index % f->cut.columns, f->cut.columns, &column, &column_end);
+    takt_cpu_share(f->m, f->cut.grain, takt_quotient(t->index, f->cut.columns), f->cut.rows, &row,
+                   &row_end);
+    takt_cpu_share(f->n, PANEL, takt_remainder(t->index, f->cut.columns), f->cut.columns, &column,
+                   &column_end);
     const bool strips = f->way == FLOATS;
     const size_t rows = strips ? ROWS : row_end - row,
                  few = takt_pace_piece((row_end - row) * f->k / FAST, PANEL),

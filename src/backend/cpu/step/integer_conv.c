@@ -149,7 +149,8 @@ static void products(const takt_step *s, const takt_task *t, size_t row, size_t 
     const uint8_t *x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]);
     uint8_t *patches = (uint8_t *)t->scratch_own + f->patches;
     size_t column, last;
-    takt_cpu_share(c->cout, 16, t->index % f->cut.columns, f->cut.columns, &column, &last);
+    takt_cpu_share(c->cout, 16, takt_remainder(t->index, f->cut.columns), f->cut.columns, &column,
+                   &last);
     for (size_t rows; row < end && column < last && !takt_poll_stops(t->poll); row += rows) {
         rows = f->is_direct || end - row < f->rows ? end - row : f->rows;
         for (size_t g = 0; g < c->groups; g++) {
@@ -178,8 +179,8 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     size_t row, end;
-    takt_cpu_share(f->shape.batch * f->shape.positions, f->cut.grain, t->index / f->cut.columns,
-                   f->cut.rows, &row, &end);
+    takt_cpu_share(f->shape.batch * f->shape.positions, f->cut.grain,
+                   takt_quotient(t->index, f->cut.columns), f->cut.rows, &row, &end);
     products(s, t, row, end);
 }
 

@@ -31,8 +31,10 @@ static void run(const takt_step *s, const takt_task *t)
     const facts *f = s->data;
     const takt_integer *i = &f->integer;
     size_t row, row_end, column, column_end;
-    takt_cpu_share(f->m, f->cut.grain, t->index / f->cut.columns, f->cut.rows, &row, &row_end);
-    takt_cpu_share(i->n, 16, t->index % f->cut.columns, f->cut.columns, &column, &column_end);
+    takt_cpu_share(f->m, f->cut.grain, takt_quotient(t->index, f->cut.columns), f->cut.rows, &row,
+                   &row_end);
+    takt_cpu_share(i->n, 16, takt_remainder(t->index, f->cut.columns), f->cut.columns, &column,
+                   &column_end);
     if (row == row_end || column == column_end)
         return;
     const takt_integer_block b = {

@@ -169,14 +169,16 @@ static void run(const takt_step *s, const takt_task *t)
     takt_cpu_share(f->count, TILE, t->index, s->task_count, &at, &end);
     takt_pace pace = takt_pace_of(t);
     while (at < end && !takt_pace_stops(&pace, 4)) {
-        const size_t row = at / f->axis.inner, left = (row + 1) * f->axis.inner - at;
+        const size_t row = takt_quotient(at, f->axis.inner);
+        const size_t left = (row + 1) * f->axis.inner - at,
+                     which = takt_remainder(row, f->axis.size);
         size_t n = left < end - at ? left : end - at;
         n = f->bytes != NULL && n > TAKT_PACE ? TAKT_PACE : n;
         n = n < TILE || f->bytes != NULL ? n : TILE;
         if (f->bytes != NULL)
-            piece_of_bytes(&j, at, n, row % f->axis.size);
+            piece_of_bytes(&j, at, n, which);
         else
-            piece(&j, at, n, row % f->axis.size);
+            piece(&j, at, n, which);
         at += n;
         if (takt_pace_stops(&pace, n))
             break;

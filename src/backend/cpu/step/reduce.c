@@ -58,7 +58,7 @@ static void reduce_plain(const facts *f, const takt_task *t, const char *x, char
         return;
     }
     while (first < end) {
-        const size_t o = first / f->inner, i = first % f->inner;
+        const size_t o = takt_quotient(first, f->inner), i = first - o * f->inner;
         r.count = f->inner - i < end - first ? f->inner - i : end - first;
         r.src = x + (o * f->n * f->inner + i) * in;
         r.dst = y + first * out;
