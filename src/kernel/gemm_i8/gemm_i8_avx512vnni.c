@@ -118,15 +118,16 @@ FINISH_INLINE void row_put(const takt_gemm_i8 *g, const block *o, const int32_t 
     finish_put((uint8_t *)g->c + col, finish_bytes(&f, s, way), 16);
 }
 
+/* Four neighbours at once: their panels follow each other in memory. */
 FINISH_INLINE void row_way(const takt_gemm_i8 *g, const block *o, const finish_way way)
 {
-    const size_t panels = g->n / 16, quarter = panels / 4;
-    int32_t sums[4 * 16];
-    for (size_t j = 0; j < quarter + panels % 4; j++) {
-        const size_t count = j < quarter ? 4 : 1, first = count == 4 ? j : j + 3 * quarter;
-        row_sums(g, g->b + first * g->b_panel, quarter * g->b_panel, sums, count);
+    const size_t panels = g->n / 16;
+    int32_t sums[4 * 16] __attribute__((aligned(64)));
+    for (size_t j = 0, count; j < panels; j += count) {
+        count = panels - j >= 4 ? 4 : 1;
+        row_sums(g, g->b + j * g->b_panel, g->b_panel, sums, count);
         for (size_t i = 0; i < count; i++)
-            row_put(g, o, sums + 16 * i, 16 * (first + i * quarter), way);
+            row_put(g, o, sums + 16 * i, 16 * (j + i), way);
     }
 }
 
