@@ -121,12 +121,14 @@ static inline vf exp_down_f32(vf x)
 }
 
 /* exp_f32(x), bit for bit, of x <= 0, but 0 below -87.3, where it would be denormal: x86-64 takes
- * a hundred times as long to multiply by such a factor, and next to 1 it is nothing. */
+ * a hundred times as long to make such a number, or to multiply by it, and next to 1 it is nothing.
+ */
 static inline vf exp_share_f32(vf x)
 {
-    const exp_f32_parts e = exp_f32_reduce(x);
+    const float least = -87.3f;
+    const exp_f32_parts e = exp_f32_reduce(vf_at_least(x, least));
     const vf y = exp_f32_scale_near(exp_f32_rest(e.r, vf_add(vf_set1(1.0f), e.r)), &e);
-    return vf_select(vf_lt(x, vf_set1(-87.3f)), vf_zero(), y);
+    return vf_select(vf_lt(x, vf_set1(least)), vf_zero(), y);
 }
 
 /* 1/(1 + exp(-x)) as e/(1 + e) with e = exp(x) for negative x, so that small results stay exact.
