@@ -69,7 +69,7 @@ static void patch(const takt_conv_shape *s, const float *x, const size_t at[3], 
     }
 }
 
-enum { LINES = 16 };
+enum { LINES = 128 };
 
 /* The inputs of a row of outputs, in pieces: rows of x or, where taps are not adjacent, single
  * taps. */
@@ -118,11 +118,15 @@ static inline __attribute__((always_inline)) void patches_of(const takt_conv_sha
         clear_rest(to + r * row, rest);
 }
 
-/* The first layers of most networks have three channels and 3x3 or 7x7 taps. */
+/* The first layers of most networks have three channels, or one, and 3x3 or 7x7 taps. */
 static void whole_patches(const takt_conv_shape *s, const pieces *p, size_t from, size_t count,
                           float *to)
 {
-    if (p->run == 9)
+    if (p->run == 1)
+        patches_of(s, p, from, count, to, 1);
+    else if (p->run == 3)
+        patches_of(s, p, from, count, to, 3);
+    else if (p->run == 9)
         patches_of(s, p, from, count, to, 9);
     else if (p->run == 21)
         patches_of(s, p, from, count, to, 21);
