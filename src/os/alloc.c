@@ -41,19 +41,22 @@ static void *get_plain(size_t size, size_t align)
 
 static bool is_middle(size_t size)
 {
-    return size >= TAKT_RUN_LEAST && size < LARGE;
+    return size >= TAKT_RUN_LEAST && size < TAKT_RUN_MOST;
+}
+
+static void *get_alone(size_t size, size_t align)
+{
+    return size >= LARGE && align <= HUGE_PAGE ? get_large(size) : get_plain(size, align);
 }
 
 static void *get(void *user, size_t size, size_t align)
 {
     (void)user;
-    if (size >= LARGE && align <= HUGE_PAGE)
-        return get_large(size);
     if (!is_middle(size))
-        return get_plain(size, align);
+        return get_alone(size, align);
     void *block = takt_run_get(size, align);
     if (block == NULL)
-        block = get_plain(size, align);
+        block = get_alone(size, align);
     if (block == NULL)
         (void)takt_run_put(NULL, size);
     return block;

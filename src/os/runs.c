@@ -91,6 +91,12 @@ static void *take(size_t count)
     return r->at + at * TAKT_RUN_BLOCK;
 }
 
+/* Gives all but the first huge pages of an empty run back to the system. */
+static void give_back(const run *r)
+{
+    (void)madvise(r->at + TAKT_RUN_BEGIN, TAKT_RUN_BYTES - TAKT_RUN_BEGIN, MADV_DONTNEED);
+}
+
 /* Frees all empty runs but one. */
 static void drop_empty(void)
 {
@@ -132,8 +138,10 @@ bool takt_run_put(void *block, size_t size)
         const size_t at = (size_t)((unsigned char *)block - r->at) / TAKT_RUN_BLOCK;
         r->free_count += r->length[at];
         r->length[at] = 0;
-        if (r->free_count == BLOCKS)
+        if (r->free_count == BLOCKS) {
+            give_back(r);
             drop_empty();
+        }
     }
     takt_lock_give(&runs.lock);
     return r != NULL;
