@@ -80,16 +80,16 @@ static inline void pack_rows(const takt_blocks_job *j, size_t first, size_t colu
     }
 }
 
-void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words)
+void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, uint32_t *words)
 {
-    const size_t panels = takt_blocks_panels(j->n);
-    const size_t each = takt_blocks_words(j->bits, takt_blocks_deep(j->k));
+    const size_t deep = takt_blocks_deep(j->k), each = takt_blocks_words(j->bits, deep);
     const bool is_whole = !j->is_across && j->k % (32 / j->bits) == 0;
-    for (size_t p = 0; p < panels; p++) {
+    for (size_t p = begin; p < end; p++) {
         uint32_t *to = words + p * each;
         const size_t first = p * TAKT_BLOCKS_PANEL;
         const size_t columns = j->n - first < TAKT_BLOCKS_PANEL ? j->n - first : TAKT_BLOCKS_PANEL;
-        memset(to, 0, each * sizeof *to);
+        if (!is_whole || columns < TAKT_BLOCKS_PANEL || deep != j->k)
+            memset(to, 0, each * sizeof *to);
         if (is_whole && j->bits == 8)
             pack_rows(j, first, columns, 8, to);
         else if (is_whole && j->bits == 4)
@@ -97,6 +97,11 @@ void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words)
         else
             pack_panel(j, first, columns, to);
     }
+}
+
+void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words)
+{
+    takt_blocks_pack_some(j, 0, takt_blocks_panels(j->n), words);
 }
 
 void takt_blocks_pack_floats(const takt_blocks_job *j, size_t size, void *to)

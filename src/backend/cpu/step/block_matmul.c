@@ -64,10 +64,13 @@ static takt_blocks_job job_of(const facts *f, bool parameters, const void *from)
                              .src = from};
 }
 
-static void words_to(const facts *f, const void *from, void *to)
+/* Part `index` of `count`: some of the panels. */
+static void words_part(const void *user, const void *from, void *to, size_t index, size_t count)
 {
+    const facts *f = user;
     const takt_blocks_job job = job_of(f, false, from);
-    takt_blocks_pack(&job, to);
+    const size_t panels = takt_blocks_panels(f->b.n);
+    takt_blocks_pack_some(&job, panels * index / count, panels * (index + 1) / count, to);
 }
 
 static void scale_to(const facts *f, const void *from, void *to)
@@ -87,7 +90,7 @@ static void zero_to(const facts *f, const void *from, void *to)
 
 static takt_status pack_words(void *user, const void *from, void *to)
 {
-    words_to(user, from, to);
+    words_part(user, from, to, 0, 1);
     return TAKT_OK;
 }
 
@@ -106,16 +109,18 @@ static takt_status pack_zero(void *user, const void *from, void *to)
 static takt_status add(takt_planner *p, facts *f, takt_id node, size_t bytes, takt_fill_fn *fill,
                        operand *o)
 {
+    takt_filler how = {
+        .bytes = bytes, .fill = fill, .part = fill == pack_words ? words_part : NULL};
     o->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
     if (!o->is_packed) {
         o->packed_at = takt_conv_reserve(p->step, bytes);
         return takt_planner_input(p, node, &o->in);
     }
-    const char *format = takt_planner_text(p, "blocks-%u p16 n=%zu k=%zu block=%zu", f->b.bits,
-                                           f->b.n, f->b.k, f->b.block);
-    if (format == NULL)
+    how.format = takt_planner_text(p, "blocks-%u p16 n=%zu k=%zu block=%zu", f->b.bits, f->b.n,
+                                   f->b.k, f->b.block);
+    if (how.format == NULL)
         return TAKT_ERR_MEMORY;
-    return takt_planner_packed(p, node, format, bytes, fill, f, &o->in);
+    return takt_planner_packed_by(p, node, &how, f, &o->in);
 }
 
 static takt_status add_weights(takt_planner *p, facts *f, const takt_node *n)
@@ -152,8 +157,8 @@ static void words_in_run(const facts *f, const takt_task *t, const char *from, c
     const size_t most = takt_pace_piece(4 * f->b.k, TAKT_BLOCKS_PANEL);
     for (size_t at = 0; at < f->b.n && !takt_poll_stops(t->poll); at += part.b.n) {
         part.b.n = f->b.n - at < most ? f->b.n - at : most;
-        words_to(&part, from + at * f->b.k * f->b.bits / 8,
-                 to + at * takt_blocks_deep(f->b.k) * f->b.bits / 8);
+        words_part(&part, from + at * f->b.k * f->b.bits / 8,
+                   to + at * takt_blocks_deep(f->b.k) * f->b.bits / 8, 0, 1);
     }
 }
 
