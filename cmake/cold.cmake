@@ -34,7 +34,8 @@ foreach(file IN LISTS takt_sources)
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
                  $<$<CONFIG:Release>:-ffunction-sections>)
   endif()
-  if(file MATCHES "(^|/)src/(pass/magnitude.c$|op/util/datalog_|text/candidates.c$|text/sampler/)")
+  if(file MATCHES "(^|/)src/(io/gguf/split.c$|pass/magnitude.c$|op/util/datalog_)" OR
+     file MATCHES "(^|/)src/text/(candidates.c$|sampler/)")
     continue()
   elseif(file MATCHES "(^|/)src/(${for_size})/|/(${has_vectors})_scalar.c$|_sve512.c$" OR
          file MATCHES "(^|/)src/(${reports})")

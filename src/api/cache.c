@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "ir/held.h"
+#include "ir/late.h"
 #include "plan/plan.h"
 
 #include <takt/plan.h>
@@ -55,7 +56,7 @@ static uint64_t digest_of(const takt_model *m)
         return 0;
     for (size_t i = 0; i < m->graph->slot_count; i++)
         if (m->slots[i].storage != NULL)
-            h = takt_hash_bytes(h, takt_tensor_data(&m->slots[i]), takt_tensor_bytes(&m->slots[i]));
+            h = takt_tensor_hash(&m->slots[i], h);
     h = takt_hash_word(h, m->seed);
     return h != 0 ? h : 1;
 }

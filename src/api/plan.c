@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/options.h"
 #include "ir/held.h"
+#include "ir/late.h"
 #include "op/ops.h"
 #include "os/pool.h"
 #include "pass/pass.h"
@@ -143,6 +144,10 @@ static takt_status keep_initial(const takt_model *m, takt_plan *plan)
     for (size_t i = 0; i < g->slot_count; i++) {
         const takt_slot *slot = takt_graph_find_slot(m->graph, g->slots[i].name);
         const takt_tensor *value = slot != NULL ? &m->slots[slot - m->graph->slots] : NULL;
+        const bool is_zeros = value != NULL && takt_storage_is_late(value->storage) &&
+                              g->slots[i].init.kind == TAKT_INIT_CONSTANT;
+        if (is_zeros)
+            continue;
         if (value != NULL && value->storage != NULL) {
             plan->initial[i] = *value;
             takt_storage_retain(value->storage);
@@ -277,6 +282,11 @@ static takt_status create(takt_model *m, const takt_plan_options *options, bool 
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT &&
         o.activation_limit == 0)
         status = takt_limit_refuse(m, &o, settings.threads);
+    if (atomic_exchange(&m->ctx->has_lost_bytes, false) && status == TAKT_OK)
+        status = takt_fail(m->ctx, TAKT_E_FILE_READ,
+                           "weights of %s could not be read again: its "
+                           "file has changed, or memory is short",
+                           takt_model_name(m));
     if (status == TAKT_OK)
         status = takt_require_plan(*plan, o.require);
     if (status == TAKT_OK)

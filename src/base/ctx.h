@@ -38,6 +38,7 @@ struct takt_ctx {
     uint64_t tick;                       /* of the last count of memory, under plans_lock */
     struct takt_storage *shares;         /* constants of plans, a list: ir/share.c */
     takt_lock shares_lock;               /* held for a few instructions */
+    atomic_bool has_lost_bytes;          /* weights could not be read: ir/late.h */
     const struct takt_backend *added[4]; /* backends besides our own: api/backends.h */
     struct takt_opened *opened;          /* what backends opened: plan/device.h */
     takt_lock opened_lock;               /* held for a few instructions */

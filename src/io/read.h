@@ -33,7 +33,7 @@ typedef struct takt_source {
     const char *folder; /* where external data may lie, or NULL */
     const uint8_t *bytes;
     size_t length;
-    const takt_skim *skim; /* the owner of `bytes`, or NULL: then all of them are present */
+    takt_skim *skim;       /* the owner of `bytes`, or NULL: then all of them are present */
     takt_storage *mapping; /* the whole file, if it is mapped: `bytes` are its; or NULL */
     const char *model;     /* which one, if the file holds several, or NULL */
     takt_text *complaints; /* rendered diagnostics of a text, or NULL */

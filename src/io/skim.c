@@ -6,6 +6,7 @@
 #include "base/count.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "io/held_file.h"
 #include "os/memory.h"
 
 enum { CHUNK = 64 << 10, LEAST = 256 << 10 };
@@ -86,7 +87,18 @@ void takt_skim_close(takt_skim *s)
         takt_pages_put(s->bytes, s->length);
     else
         takt_mem_put(s->ctx, s->bytes, s->length);
-    s->ctx->files.close(s->ctx->files.user, s->file);
+    if (s->held != NULL)
+        takt_held_file_release(s->held);
+    else
+        s->ctx->files.close(s->ctx->files.user, s->file);
+}
+
+takt_status takt_skim_hold(takt_skim *s, takt_held_file **file)
+{
+    if (s->held == NULL)
+        TAKT_TRY(takt_hold_file(s->ctx, s->path, s->file, &s->held));
+    *file = takt_held_file_retain(s->held);
+    return TAKT_OK;
 }
 
 static takt_status make_room(takt_skim *s)

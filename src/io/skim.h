@@ -28,7 +28,8 @@ typedef struct takt_skim {
     size_t gap_count, gap_room;
     size_t counted; /* bytes read into pages; 0 and not has_pages: allocated memory */
     bool has_pages;
-    bool fetches; /* parts of gaps are read into pages, and counted */
+    struct takt_held_file *held; /* owns `file`; NULL: this does */
+    bool fetches;                /* parts of gaps are read into pages, and counted */
 } takt_skim;
 
 /* Opens the file and reads its beginning. Needs takt_skim_close if it succeeds. */
@@ -37,6 +38,8 @@ TAKT_MUST_USE takt_status takt_skim_open(takt_ctx *ctx, const char *path, takt_s
 TAKT_MUST_USE takt_status takt_skim_opened(takt_ctx *ctx, const char *path, takt_file *file,
                                            takt_skim *s);
 void takt_skim_close(takt_skim *s);
+/* The file itself, which stays open for its holders. */
+TAKT_MUST_USE takt_status takt_skim_hold(takt_skim *s, struct takt_held_file **file);
 /* Makes the bytes before `end` (within the file) present, except those in gaps. */
 TAKT_MUST_USE takt_status takt_skim_need(takt_skim *s, size_t end);
 /* Skips the unread part of [first, end) if it is large enough; nothing beyond it may have been read

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "ir/late.h"
 
 /* Constants up to this size are equal if their bytes are; larger ones if their storage is. */
 enum { SMALL_BYTES = 64 };
@@ -35,7 +36,7 @@ static uint64_t hash_tensor(uint64_t h, const takt_tensor *t)
     h = hash_type(h, &t->type);
     if (bytes <= SMALL_BYTES)
         return takt_hash_bytes(h, takt_tensor_data(t), bytes);
-    return takt_hash_word(h, (uint64_t)(uintptr_t)takt_tensor_data(t));
+    return takt_hash_word(h, (uint64_t)(uintptr_t)takt_tensor_address(t));
 }
 
 static uint64_t hash_list(const takt_attr_def *def, const takt_attr *attr, uint64_t h)
@@ -92,8 +93,9 @@ static bool same_tensor(const takt_tensor *a, const takt_tensor *b)
     const size_t bytes = takt_tensor_bytes(a);
     if (!same_type(&a->type, &b->type))
         return false;
-    const void *x = takt_tensor_data(a), *y = takt_tensor_data(b);
-    return x == y || (bytes <= SMALL_BYTES && memcmp(x, y, bytes) == 0);
+    if (takt_tensor_address(a) == takt_tensor_address(b))
+        return true;
+    return bytes <= SMALL_BYTES && memcmp(takt_tensor_data(a), takt_tensor_data(b), bytes) == 0;
 }
 
 static bool same_list(const takt_attr_def *def, const takt_attr *a, const takt_attr *b)

@@ -5,14 +5,14 @@
 #include "base/mem.h"
 #include "ir/attr.h"
 #include "ir/graph.h"
+#include "ir/late.h"
 
 static uint64_t of_attr(const takt_attr_def *def, const takt_attr *attr, uint64_t h)
 {
     if (!attr->is_set)
         return takt_hash_word(h, 0);
     if (def->type == TAKT_ATTR_TENSOR) /* by content, wherever it is stored */
-        return takt_hash_bytes(takt_hash_word(h, attr->tensor->type.dtype),
-                               takt_tensor_data(attr->tensor), takt_tensor_bytes(attr->tensor));
+        return takt_tensor_hash(attr->tensor, takt_hash_word(h, attr->tensor->type.dtype));
     if (def->type == TAKT_ATTR_GRAPH)
         return takt_hash_word(h, takt_graph_digest(attr->graph));
     return takt_attr_hash(def, attr, h);

@@ -97,5 +97,5 @@ size_t takt_storage_count_once(takt_storage *s, uint64_t tick)
     if (s->counted == tick)
         return 0;
     s->counted = tick;
-    return sizeof *s + (s->is_borrowed ? 0 : s->room > 0 ? s->room : 1);
+    return sizeof *s + (s->room > 0 || s->is_borrowed ? s->room : 1);
 }

@@ -11,8 +11,9 @@ struct takt_storage {
     atomic_uint references;
     void *data;
     size_t bytes;
-    size_t room; /* bytes of `data`, if it is not borrowed; more than `bytes` after a reuse */
+    size_t room; /* bytes of `data`, if the storage counts them; more than `bytes` after a reuse */
     bool is_borrowed;
+    atomic_bool is_late;            /* its bytes have not been read: late.h */
     bool is_shared;                 /* it is in the context's list */
     uint64_t hash;                  /* of some of its bytes, if it is shared */
     takt_storage *next, **previous; /* in that list */

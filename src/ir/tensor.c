@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/ctx.h"
 #include "base/mem.h"
+#include "ir/late.h"
 #include "ir/storage.h"
 #include "ir/storage_fields.h"
 
@@ -97,6 +99,8 @@ takt_status takt_storage_trim(takt_storage **storage)
 
 void *takt_storage_data(takt_storage *storage)
 {
+    if (takt_storage_is_late(storage) && takt_storage_settle(storage) != TAKT_OK)
+        atomic_store(&storage->ctx->has_lost_bytes, true);
     return storage->data;
 }
 

@@ -134,7 +134,8 @@ typedef struct takt_builder {
     takt_id *asked;            /* those whose value the step being compiled reads directly */
     size_t asked_count;
     uint32_t *next_of; /* per root: the first slot whose next value it holds; UINT32_MAX: none */
-    takt_storage *spare[2]; /* of constants that were dropped, for the next ones; or NULL */
+    takt_storage *late_room; /* of the constant that is being packed (ir/late.h); or NULL */
+    takt_storage *spare[2];  /* of constants that were dropped, for the next ones; or NULL */
 } takt_builder;
 
 static inline takt_builder *takt_builder_of(takt_planner *p)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/late.h"
 #include "ir/leaves.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
@@ -288,6 +289,8 @@ takt_status takt_finish_shrink(takt_builder *b)
         takt_storage_release(b->spare[i]);
         b->spare[i] = NULL;
     }
+    takt_storage_release(b->late_room);
+    b->late_room = NULL;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *buffer = &plan->buffers[i];
         if (buffer->place != TAKT_PLACE_CONSTANT)
@@ -296,7 +299,9 @@ takt_status takt_finish_shrink(takt_builder *b)
             takt_tensor_release(&plan->constants[buffer->index]);
         else if (status == TAKT_OK && b->sized == NULL && !plan->is_dry &&
                  buffer->space == TAKT_HOST) {
-            status = takt_storage_trim(&plan->constants[buffer->index].storage);
+            status = takt_storage_settle(plan->constants[buffer->index].storage);
+            if (status == TAKT_OK)
+                status = takt_storage_trim(&plan->constants[buffer->index].storage);
             if (status == TAKT_OK)
                 status = takt_storage_share(&plan->constants[buffer->index].storage);
         }

@@ -3,24 +3,41 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/late.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
 #include "plan/packs.h"
 
+/* Bytes that are in a file alone are read into memory that the next ones reuse. */
+static takt_status read_late(takt_builder *b, const takt_tensor *t, const void **bytes)
+{
+    const size_t size = takt_storage_bytes(t->storage);
+    if (takt_storage_room(b->late_room) < size) {
+        takt_storage_release(b->late_room); /* first, so that the two never exist together */
+        TAKT_TRY(takt_storage_create(b->p.ctx, size, &b->late_room));
+    }
+    *bytes = (const char *)takt_storage_data(b->late_room) + t->offset;
+    return takt_storage_copy(t->storage, takt_storage_data(b->late_room));
+}
+
 /* On the host, whichever backend requests it. */
-static const void *constant_bytes(takt_builder *b, takt_id node, takt_status *status)
+static takt_status constant_bytes(takt_builder *b, takt_id node, const void **bytes)
 {
     uint32_t buffer;
     const takt_space space = b->space;
     b->space = TAKT_HOST;
-    *status = takt_builder_buffer(b, node, &buffer);
+    const takt_status status = takt_builder_buffer(b, node, &buffer);
     b->space = space;
-    if (*status != TAKT_OK)
-        return NULL;
+    TAKT_TRY(status);
     const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
-    return (const char *)takt_tensor_data(t) + b->root_offset[node];
+    if (takt_storage_is_late(t->storage))
+        TAKT_TRY(read_late(b, t, bytes));
+    else
+        *bytes = takt_tensor_data(t);
+    *bytes = (const char *)*bytes + b->root_offset[node];
+    return TAKT_OK;
 }
 
 /* Where the bytes of a constant are: a node's, or a tensor's of a subgraph. */
@@ -74,8 +91,11 @@ static takt_status make_pack(takt_builder *b, const pack_source *from, const tak
         TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
     takt_status status = TAKT_OK;
     if (!b->p.settings->is_dry) {
-        const void *source = from->tensor != NULL ? takt_tensor_data(from->tensor)
-                                                  : constant_bytes(b, from->node, &status);
+        const void *source = NULL;
+        if (from->tensor != NULL)
+            source = takt_tensor_data(from->tensor);
+        else
+            status = constant_bytes(b, from->node, &source);
         if (status == TAKT_OK)
             status = fill_pack(b, name, user, source, takt_tensor_data(&packed));
         if (status == TAKT_OK)

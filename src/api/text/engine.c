@@ -35,19 +35,23 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
 
 static takt_status load(takt_engine *e, const char *path, const char *output)
 {
-    char sizes[128];
+    char sizes[144];
     const char *k = e->options.cache_type_k, *v = e->options.cache_type_v;
     const char *tokenizer = e->options.tokenizer, *activations = e->options.activations;
     const bool is_int8 = activations != NULL && strcmp(activations, "int8") == 0;
     if (activations != NULL && !is_int8 && strcmp(activations, "f32") != 0)
         return takt_fail(e->ctx, TAKT_E_OPTION, "activations are f32 or int8, not %s", activations);
     /* Settings in the form that the GGUF reader takes from a caller; 0 is its default. */
-    (void)snprintf(sizes, sizeof sizes, "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s%s",
+    (void)snprintf(sizes, sizeof sizes,
+                   "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s,weights=late%s",
                    (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
     const takt_load_options load = {.size = sizeof load, .sizes = sizes};
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
-    TAKT_TRY(takt_model_load(e->ctx, path, &load, &e->model));
+    const takt_status status = takt_model_load(e->ctx, path, &load, &e->model);
+    if (status != TAKT_OK && e->ctx->error.id == TAKT_E_OVERFLOW && e->options.context > 0)
+        return takt_fail_hint(e->ctx, "a smaller context is -c N");
+    TAKT_TRY(status);
     TAKT_TRY(check_model(e, path, output));
     return takt_engine_find_encoder(e);
 }

@@ -80,6 +80,10 @@ int64_t takt_engine_context(const takt_engine *e);
 TAKT_MUST_USE takt_status takt_engine_make_wide(takt_engine *e);
 TAKT_MUST_USE takt_status takt_engine_make_plan(const takt_engine *e, size_t rows,
                                                 const char *sizes, takt_plan **plan);
+/* Fails if weights and caches of `rows` texts exceed the context's limit, before any is read or
+ * made. */
+TAKT_MUST_USE takt_status takt_engine_check_memory(const takt_engine *e, size_t rows,
+                                                   uint64_t pool);
 /* Whether the sessions need a larger arena than they have; counts it. */
 bool takt_engine_grows(takt_engine *e, const takt_plan *plan);
 /* Whether the model has an encoder, and what its decoder starts with. */

@@ -1,9 +1,47 @@
 /* engine_size.c - the memory of a server's language model, before a weight is read. */
 #include <takt/serve.h>
 
+#include "api/model.h"
 #include "api/text/engine.h"
 #include "base/options.h"
 #include "plan/plan.h"
+
+/* ---- limits ---- */
+
+/* Adds the bytes of a type, or sets `*sum` to the largest number. */
+static void add_bytes(const takt_type *type, uint64_t *sum)
+{
+    size_t bytes;
+    if (!takt_type_bytes(type, &bytes) || bytes > UINT64_MAX - *sum)
+        *sum = UINT64_MAX;
+    else
+        *sum += bytes;
+}
+
+takt_status takt_engine_check_memory(const takt_engine *e, size_t rows, uint64_t pool)
+{
+    uint64_t weights = 0, cache = 0, caches = pool;
+    const takt_graph *g = e->model->graph;
+    const uint64_t limit = e->ctx->limits.bytes;
+    for (size_t i = 0; i < g->tensor_count; i++)
+        add_bytes(&g->tensors[i]->type, &weights);
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE)
+            add_bytes(&g->slots[i].type, &cache);
+    if (pool == 0 && __builtin_mul_overflow(cache, (uint64_t)rows, &caches))
+        caches = UINT64_MAX;
+    if (limit == 0 || (weights <= limit && caches <= limit - weights))
+        return TAKT_OK;
+    (void)takt_fail(e->ctx, TAKT_E_MEMORY,
+                    "weights of %llu bytes and caches of %llu for %zu x %lld tokens exceed the "
+                    "%llu that may be used",
+                    (unsigned long long)weights, (unsigned long long)caches, rows,
+                    (long long)takt_engine_context(e), (unsigned long long)limit);
+    return takt_fail_hint(e->ctx, "a smaller context is -c N, caches of half the size are -ctk f16 "
+                                  "-ctv f16, another limit is --max-ram");
+}
+
+/* ---- plans ---- */
 
 typedef struct sizes {
     uint64_t weights, state; /* of the last plan */

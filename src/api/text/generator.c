@@ -61,6 +61,7 @@ static takt_status open_all(takt_generator *g, const char *path,
     TAKT_TRY(takt_engine_open(&g->engine, ctx, path, options, "logits"));
     g->vocabulary = takt_model_output(g->engine.model, 0)->dims[1];
     g->context = takt_engine_context(&g->engine);
+    TAKT_TRY(takt_engine_check_memory(&g->engine, rows, pool));
     if (rows > 1 || pool > 0)
         TAKT_TRY(takt_engine_widen(&g->engine, rows, pool));
     if (g->engine.options.batch > g->context)

@@ -32,7 +32,12 @@ static const char *slot_name(const takt_generator *g, size_t i)
 
 static takt_status digest_of(const takt_generator *g, uint64_t *digest)
 {
+    takt_ctx *ctx = g->engine.ctx;
     *digest = takt_model_digest(g->engine.model);
+    if (atomic_exchange(&ctx->has_lost_bytes, false))
+        return takt_fail(ctx, TAKT_E_FILE_READ,
+                         "the weights could not be read again for the "
+                         "digest that a prompt cache has");
     return *digest != 0 ? TAKT_OK
                         : takt_fail(g->engine.ctx, TAKT_E_MEMORY, "no memory for a digest");
 }

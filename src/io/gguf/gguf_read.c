@@ -269,6 +269,7 @@ takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph)
     TAKT_TRY(check_form(m));
     TAKT_TRY(find_context(m));
     m->is_int8 = asked_for(m->source->sizes, "activations=") == 8;
+    m->reads_late = strncmp(text_of(m->source->sizes, "weights="), "late", 4) == 0;
     TAKT_TRY(find_cache(m));
     if (lineage != NULL) {
         takt_text_add(lineage, "{\"format\": \"%s\", \"version\": %u, \"tensors\": %zu}", m->format,

@@ -22,6 +22,7 @@ typedef struct takt_gguf_model {
     int64_t context;      /* rows of the cache */
     const char *cache[2]; /* types of keys and values in it */
     bool is_int8;         /* activations are rounded before products with blocks */
+    bool reads_late;      /* large tensors stay in the file until they are needed (late.h) */
     bool *is_read;        /* per tensor, set when the text uses it; or NULL */
 } takt_gguf_model;
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/gguf/model.h"
+#include "io/gguf/late.h"
 #include "io/map.h"
 #include "op/ops.h"
 
@@ -133,6 +133,9 @@ static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tenso
     const takt_source *home = takt_gguf_home(m, s->at[0]);
     if (s->count == 1 && m->fetch == NULL &&
         takt_map_tensor(home->mapping, home->length, &type, home->bytes + s->at[0]->offset, out))
+        return TAKT_OK;
+    TAKT_TRY(takt_gguf_late(m, s, &type, (takt_gguf_part){0}, out));
+    if (out->storage != NULL)
         return TAKT_OK;
     TAKT_TRY(takt_tensor_create(m->ctx, &type, out));
     uint8_t *to = takt_tensor_data(out);

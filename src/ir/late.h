@@ -1,0 +1,38 @@
+/* late.h - storages whose bytes are read when somebody needs them.
+ *
+ * Weights are read from their file when a plan packs them, one at a time, and what they were packed
+ * from is not kept. Code that asks for the data of such a storage gets it, and from then on it
+ * stays in memory like any other. A late storage has its address from the beginning. */
+#ifndef TAKT_IR_LATE_H
+#define TAKT_IR_LATE_H
+
+#include "ir/tensor.h"
+
+typedef struct takt_late {
+    /* Writes all bytes of the storage, by one thread at a time, maybe more than once. */
+    takt_status (*read)(void *user, void *to);
+    void (*done)(void *user); /* after the last use */
+    void *user;
+} takt_late;
+
+/* `late` is taken over, unless this fails. */
+TAKT_MUST_USE takt_status takt_storage_create_late(takt_ctx *ctx, size_t bytes,
+                                                   const takt_late *late, takt_storage **storage);
+/* One of zeros. */
+TAKT_MUST_USE takt_status takt_storage_create_zeros(takt_ctx *ctx, size_t bytes,
+                                                    takt_storage **storage);
+/* Whether its bytes are not in memory. Accepts NULL. */
+bool takt_storage_is_late(takt_storage *storage);
+size_t takt_storage_bytes(const takt_storage *storage);
+/* Brings the bytes into memory. takt_storage_data does so, too, but cannot fail: the bytes are then
+ * zeros, and ctx->has_lost_bytes is set. Accepts NULL. */
+TAKT_MUST_USE takt_status takt_storage_settle(takt_storage *storage);
+/* Copies all bytes, and leaves the storage as it is. */
+TAKT_MUST_USE takt_status takt_storage_copy(takt_storage *storage, void *to);
+/* A hash of the bytes of the tensor, continuing `h`; ctx->has_lost_bytes: they could not be
+ * read. */
+uint64_t takt_tensor_hash(const takt_tensor *tensor, uint64_t h);
+/* Where the bytes of the tensor are, or will be. */
+const void *takt_tensor_address(const takt_tensor *tensor);
+
+#endif

@@ -1,0 +1,130 @@
+/* late.c - storages whose bytes are read when they are needed: once, again, not at all, or never.
+ */
+#include "ir/late.h"
+
+#include <string.h>
+
+#include "base/ctx.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "ir/storage.h"
+#include "test.h"
+
+enum { BYTES = 10000 };
+
+typedef struct origin {
+    takt_ctx *ctx;
+    int reads, ends;
+    bool is_gone;
+} origin;
+
+static takt_status read_in(void *user, void *to)
+{
+    origin *o = user;
+    o->reads++;
+    if (o->is_gone)
+        return takt_fail(o->ctx, TAKT_E_FILE_READ, "the file is gone");
+    memset(to, 7, BYTES);
+    return TAKT_OK;
+}
+
+static void end(void *user)
+{
+    ((origin *)user)->ends++;
+}
+
+static takt_storage *make(origin *o)
+{
+    takt_storage *s;
+    const takt_late late = {read_in, end, o};
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &o->ctx));
+    EXPECT_OK(o->ctx, takt_storage_create_late(o->ctx, BYTES, &late, &s));
+    EXPECT(takt_storage_is_late(s) && o->reads == 0, "%d reads", o->reads);
+    return s;
+}
+
+static void finish(origin *o, takt_storage *s, uint64_t before)
+{
+    takt_storage_release(s);
+    EXPECT_EQ(o->ends, 1);
+    EXPECT(o->ctx->live_bytes <= before, "%llu bytes left", (unsigned long long)o->ctx->live_bytes);
+    takt_ctx_destroy(o->ctx);
+}
+
+static void copies(void)
+{
+    origin o = {0};
+    takt_storage *s = make(&o);
+    const uint64_t before = o.ctx->live_bytes;
+    static uint8_t to[BYTES];
+    EXPECT_OK(o.ctx, takt_storage_copy(s, to));
+    EXPECT(takt_storage_is_late(s) && to[BYTES - 1] == 7, "a copy keeps the bytes");
+    EXPECT_EQ(o.ctx->live_bytes, before);
+    EXPECT_EQ(takt_storage_count_once(s, 1), takt_storage_overhead());
+    const takt_tensor t = {.type = {.dtype = TAKT_U8, .rank = 1, .dim = {BYTES}}, .storage = s};
+    EXPECT(takt_tensor_hash(&t, 5) == takt_hash_bytes(5, to, BYTES), "another hash");
+    EXPECT(takt_storage_is_late(s), "a hash keeps the bytes");
+    finish(&o, s, before);
+}
+
+static void stays(void)
+{
+    origin o = {0};
+    takt_storage *s = make(&o);
+    const uint64_t before = o.ctx->live_bytes;
+    const takt_tensor t = {.type = {.dtype = TAKT_U8, .rank = 1, .dim = {BYTES}}, .storage = s};
+    const void *address = takt_tensor_address(&t);
+    const uint8_t *at = takt_storage_data(s);
+    EXPECT(at == address && at[0] == 7 && at[BYTES - 1] == 7, "%d", at[0]);
+    EXPECT(!takt_storage_is_late(s), "its bytes were read");
+    EXPECT_EQ(o.ctx->live_bytes, before + BYTES);
+    EXPECT_EQ(takt_storage_count_once(s, 2), takt_storage_overhead() + BYTES);
+    EXPECT_OK(o.ctx, takt_storage_settle(s));
+    EXPECT_EQ(o.reads, 1);
+    finish(&o, s, before);
+}
+
+static void fails(void)
+{
+    origin o = {.is_gone = true};
+    takt_storage *s = make(&o);
+    const uint64_t before = o.ctx->live_bytes;
+    static uint8_t to[BYTES];
+    EXPECT_STATUS(o.ctx, takt_storage_settle(s), TAKT_ERR_IO);
+    EXPECT_STATUS(o.ctx, takt_storage_copy(s, to), TAKT_ERR_IO);
+    EXPECT(!o.ctx->has_lost_bytes, "nobody was given wrong bytes");
+    const uint8_t *at = takt_storage_data(s);
+    EXPECT(at[0] == 0 && at[BYTES - 1] == 0 && o.ctx->has_lost_bytes, "%d", at[0]);
+    EXPECT_EQ(o.ctx->live_bytes, before);
+    o.is_gone = false;
+    EXPECT(((const uint8_t *)takt_storage_data(s))[0] == 7, "it is not read again");
+    finish(&o, s, before);
+}
+
+static void limited(void)
+{
+    origin o = {0};
+    takt_storage *s = make(&o);
+    const uint64_t before = o.ctx->live_bytes;
+    o.ctx->limits.bytes = before + BYTES / 2;
+    EXPECT_STATUS(o.ctx, takt_storage_settle(s), TAKT_ERR_MEMORY);
+    EXPECT_EQ(o.reads, 0);
+    finish(&o, s, before);
+}
+
+static void zeros(void)
+{
+    takt_ctx *ctx;
+    takt_storage *s;
+    uint8_t to[64];
+    memset(to, 1, sizeof to);
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_storage_create_zeros(ctx, sizeof to, &s));
+    EXPECT_OK(ctx, takt_storage_copy(s, to));
+    EXPECT(to[0] == 0 && to[63] == 0, "%d", to[0]);
+    EXPECT(((const uint8_t *)takt_storage_data(s))[5] == 0, "not zeros");
+    takt_storage_release(s);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(copies, stays, fails, limited, zeros)
