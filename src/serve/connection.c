@@ -149,6 +149,7 @@ static void answer(takt_server *s, takt_conn *c)
             break;
         if (!read_body(s, c))
             break;
+        c->has_begun = false;
         takt_serve_route(s, c);
         c->is_closing = c->is_closing || !c->request.keeps_alive;
         const size_t used = c->request.header_bytes + c->used;
@@ -162,6 +163,17 @@ static void answer(takt_server *s, takt_conn *c)
 
 /* ---- bytes ---- */
 
+/* A client that has sent everything, and one that is gone, look the same until bytes are sent: the
+ * system of the latter then resets the connection. HTTP allows a line before the answer for that;
+ * in the answer of HTTP/1.0 there can be none. False: nobody waits. */
+static bool close_half(takt_conn *c)
+{
+    c->is_half = true;
+    if (c->job != NULL && !c->has_begun && !c->request.is_old)
+        takt_text_add(&c->out, "HTTP/1.1 102 Processing\r\n\r\n");
+    return c->job != NULL ? c->has_begun || !c->request.is_old : c->out.length > 0;
+}
+
 static bool fill(takt_server *s, takt_conn *c)
 {
     size_t done = 0;
@@ -171,7 +183,7 @@ static bool fill(takt_server *s, takt_conn *c)
     if (error != 0)
         return takt_net_would_block(error);
     if (done == 0)
-        return false; /* the peer has closed the connection: no response is needed */
+        return close_half(c);
     if (c->have == 0)
         c->since_ns = takt_serve_now(s);
     c->have += done;
@@ -200,6 +212,7 @@ static void collect(takt_server *s, takt_conn *c)
     if (job == NULL || c->out.length > OUT_LIMIT)
         return;
     takt_lock_take(&s->lock);
+    c->has_begun = c->has_begun || job->out.length > 0;
     takt_text_put(&c->out, takt_text_get(&job->out), job->out.length);
     job->out.length = 0;
     const bool is_done = job->is_done;
@@ -264,8 +277,8 @@ static void end_conn(takt_server *s, takt_conn *c, bool is_answered)
  * while not one whose client has begun to send, or is about to. */
 static bool is_over(const takt_server *s, const takt_conn *c)
 {
-    if (c->is_closing || !atomic_load_explicit(&s->is_stopping, memory_order_relaxed))
-        return c->is_closing;
+    if (c->is_closing || c->is_half || !atomic_load_explicit(&s->is_stopping, memory_order_relaxed))
+        return c->is_closing || c->is_half;
     return (!c->is_new && c->have == 0) ||
            (takt_serve_now(s) - c->since_ns) / 1000000 > TAKT_SERVE_DRAIN_MS;
 }
@@ -305,10 +318,11 @@ static size_t watch_all(takt_server *s)
         open += c->socket >= 0;
         /* A closing connection is still read while it has a job, to notice when its client is
          * gone. */
-        s->watch[2 + i] = (takt_net_watch){
-            .socket = c->socket,
-            .reads = c->is_draining || (c->have < c->room && (!c->is_closing || c->job != NULL)),
-            .writes = c->out.length > c->sent};
+        s->watch[2 + i] =
+            (takt_net_watch){.socket = c->socket,
+                             .reads = c->is_draining || (!c->is_half && c->have < c->room &&
+                                                         (!c->is_closing || c->job != NULL)),
+                             .writes = c->out.length > c->sent};
     }
     return open;
 }

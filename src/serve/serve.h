@@ -109,6 +109,8 @@ typedef struct takt_conn {
     bool is_new;      /* it has had no answer yet */
     bool is_refused;  /* before its body was read */
     bool is_draining; /* has its answer; what still comes is thrown away */
+    bool is_half;     /* the client sends no more, and may wait for answers */
+    bool has_begun;   /* the answer of the job */
     takt_text out;
     size_t sent;
     takt_job *job;
