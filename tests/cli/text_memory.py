@@ -52,6 +52,7 @@ def impossible():
     said = fails(1, "generate", path, "-p", "t1", "-c", str(1 << 24), says=["-c N"])
     took = time.monotonic() - begin
     expect(took < 5 and "exceed" in said, f"{took:.1f} s: {said}")
+    fails(2, "generate", path, "-p", "t1", "-c", str(10**9), says=["16777216 are", "-c N"])
     os.remove(path)
 
 

@@ -6,7 +6,10 @@
 
 #include "io/gguf/model.h"
 
-enum { CONTEXT_MOST = 4096 }; /* default, unless the caller sets it */
+enum {
+    CONTEXT_MOST = 4096,    /* default, unless the caller sets it */
+    CONTEXT_LIMIT = 1 << 24 /* that a caller can set */
+};
 
 /* ---- settings ---- */
 
@@ -146,9 +149,14 @@ static takt_status find_context(takt_gguf_model *m)
     TAKT_TRY(setting(m, "context_length", &trained));
     const int64_t most = trained.kind == TAKT_GIVEN_INTEGER ? trained.integer : CONTEXT_MOST;
     m->context = asked > 0 ? asked : most < CONTEXT_MOST ? most : CONTEXT_MOST;
-    if (asked > INT64_C(1) << 24)
-        return takt_gguf_fail(m->g, TAKT_E_GGUF_MODEL, 0, "a context of %lld is impossible",
-                              (long long)asked);
+    if (asked > CONTEXT_LIMIT) {
+        (void)takt_fail(m->ctx, TAKT_E_OPTION,
+                        "a context of %lld tokens is impossible: %d are the "
+                        "most",
+                        (long long)asked, CONTEXT_LIMIT);
+        return takt_fail_hint(m->ctx, "%s was trained for %lld; a smaller context is -c N",
+                              m->g->file, (long long)most);
+    }
     if (asked > most)
         takt_log(m->ctx, TAKT_LOG_WARNING, "%s was trained for %lld tokens; the context has %lld",
                  m->g->file, (long long)most, (long long)asked);
