@@ -35,7 +35,12 @@ static void fill_run(char *to, const char *from, size_t n, size_t bytes)
         return;
     }
     memcpy(&word, from, sizeof word);
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const uint32_t four[4] = {word, word, word, word};
+        memcpy(to + i * sizeof word, four, sizeof four);
+    }
+    for (; i < n; i++)
         memcpy(to + i * sizeof word, &word, sizeof word);
 }
 
@@ -114,8 +119,11 @@ static const char *gather(const takt_map_machine *x, const takt_map_operand *o, 
         done += run;
         at -= index[inner] * stride;
         index[inner] = 0;
-        at = advance(o, index, at);
         run = (size_t)o->dim[inner];
+        if (inner == 1) /* most columns that are broadcast */
+            at += o->stride[0];
+        else
+            at = advance(o, index, at);
     }
     return to;
 }

@@ -8,10 +8,14 @@
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/conv/shape.h"
 #include "backend/cpu/integer.h"
+#include "base/size.h"
 #include "kernel/depthwise_i8/depthwise_i8.h"
 #include "op/util/conv.h"
 
-enum { POSITIONS = 64 }; /* at a time: what they read is still near for the next channels */
+enum {
+    POSITIONS = 64, /* at a time: what they read is still near for the next channels */
+    PADDING = 4096  /* bytes of padding that pay for positions which share places in it */
+};
 
 typedef struct facts {
     takt_integer integer;
@@ -21,6 +25,8 @@ typedef struct facts {
     size_t packed_at; /* in shared scratch, unless is_packed */
     size_t dot, sum;  /* offsets behind the 16-bit weights */
     size_t inner[2];  /* columns of y whose taps are all columns of x */
+    size_t padding;   /* bytes, in a worker's scratch */
+    bool is_shared;   /* the padding is as long as the inner part of a line */
     /* Offsets in a worker's scratch, after the padding: */
     size_t rows, columns, taps, spots, bias, shifted;
 } facts;
@@ -124,6 +130,7 @@ static void set_bias(const takt_step *s, const takt_task *t, const takt_depthwis
 typedef struct finder {
     const takt_conv_shape *shape;
     const size_t *inner; /* columns of y, from and to, whose taps are all columns of x */
+    bool is_shared;
     const uint8_t *x, *padding;
     const uint8_t **rows; /* room for those of one window; NULL: in the padding */
     size_t *columns;      /* room for the same: bytes from the beginning of a row, or NOWHERE */
@@ -161,9 +168,12 @@ static const uint8_t **find_taps(const finder *f, size_t column, const uint8_t *
     }
     for (size_t r = 0; r < rows; r++) {
         const uint8_t *const row = f->rows[r];
+        const bool is_row = row != NULL;
         for (size_t k = 0; k < columns; k++) {
             const size_t at = f->columns[k];
-            *to++ = row != NULL && at != NOWHERE ? row + at : f->padding;
+            const uintptr_t there = (uintptr_t)row + at, nowhere = (uintptr_t)f->padding;
+            const uintptr_t is_there = 0 - (uintptr_t)(is_row & (at != NOWHERE));
+            *to++ = (const uint8_t *)((there & is_there) | (nowhere & ~is_there));
         }
     }
     return to;
@@ -182,18 +192,19 @@ static const uint8_t *next_line(const takt_conv_shape *c, const uint8_t *sample,
     return sample + c->x_sample;
 }
 
-/* Where positions [first, first + count) read. Those of a line whose taps are all bytes of x share
- * the places of their taps. */
+/* Where positions [first, first + count) read. Those of a line whose columns are all columns of x
+ * share the places of their taps, if rows in the padding are long enough for that. */
 static void find_spots(const finder *f, size_t first, size_t count, takt_depthwise_spot *spot)
 {
     const takt_conv_shape *c = f->shape;
-    const uint8_t **to = f->taps, *sample = f->x + first / c->positions * c->x_sample;
+    const size_t before = takt_quotient(first, c->positions);
+    const uint8_t **to = f->taps, *sample = f->x + before * c->x_sample;
     const size_t step = c->stride[2] * c->x_at[2];
     size_t at[3];
-    takt_conv_unflatten(c->out, first % c->positions, at);
+    takt_conv_unflatten(c->out, first - before * c->positions, at);
     for (const takt_depthwise_spot *end = spot + count; spot < end;
          sample = next_line(c, sample, at)) {
-        const bool is_whole = find_rows(f, sample, at);
+        const bool is_whole = find_rows(f, sample, at) || f->is_shared;
         while (at[2] < c->out[2] && spot < end) {
             const bool shares = is_whole && at[2] >= f->inner[0] && at[2] < f->inner[1];
             const size_t left = (size_t)(end - spot), most = shares ? f->inner[1] - at[2] : 1,
@@ -213,6 +224,7 @@ static void run(const takt_step *s, const takt_task *t)
     char *own = t->scratch_own;
     const finder find = {.shape = c,
                          .inner = f->inner,
+                         .is_shared = f->is_shared,
                          .x = takt_view_data(t, &s->in[f->integer.in[TAKT_INTEGER_A]]),
                          .padding = (const uint8_t *)own,
                          .rows = (const uint8_t **)(void *)(own + f->rows),
@@ -226,7 +238,7 @@ static void run(const takt_step *s, const takt_task *t)
                            .spots = spots,
                            .x_unsigned = f->integer.a_unsigned,
                            .requant = &q};
-    memset(own, takt_integer_a_zero(&f->integer, s, t), c->groups);
+    memset(own, takt_integer_a_zero(&f->integer, s, t), f->padding);
     set_weights(s, t, &d);
     shift_weights(f, s, t, &d, bias);
     set_bias(s, t, &d, &q, bias);
@@ -258,15 +270,47 @@ static takt_status add_weights(takt_planner *p, facts *f)
     return takt_planner_input(p, node, &f->integer.in[TAKT_INTEGER_B]);
 }
 
+/* At most this many positions at a time have places of taps of their own. */
+static size_t places(const facts *f, size_t positions)
+{
+    const takt_conv_shape *c = &f->shape;
+    const bool has_inner = f->inner[0] < f->inner[1];
+    const size_t lines = positions > 0 ? 1 + (positions + c->out[2] - 2) / c->out[2] : 0;
+    const size_t each = has_inner ? c->out[2] - (f->inner[1] - f->inner[0]) + 1 : c->out[2];
+    return f->is_shared && lines * each < positions ? lines * each : positions;
+}
+
+/* Whether some window has rows in the padding. */
+static bool has_rows_outside(const takt_conv_shape *c)
+{
+    bool any = false;
+    for (int d = 0; d < 2; d++) {
+        const size_t last = (c->out[d] - 1) * c->stride[d] + (c->kernel[d] - 1) * c->dilation[d];
+        any |= c->before[d] > 0 || last >= c->in[d];
+    }
+    return any;
+}
+
+static void set_padding(facts *f)
+{
+    const takt_conv_shape *c = &f->shape;
+    const bool is_long = f->inner[0] < f->inner[1] && has_rows_outside(c);
+    const size_t inner = is_long ? f->inner[1] - f->inner[0] : 1;
+    const size_t bytes = c->groups + (inner - 1) * c->stride[2] * c->x_at[2];
+    f->is_shared = bytes <= PADDING || inner == 1;
+    f->padding = f->is_shared ? bytes : c->groups;
+}
+
 static void set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    f->rows = takt_cpu_aligned(c->groups);
+    set_padding(f);
+    f->rows = takt_cpu_aligned(f->padding);
     f->columns = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
     f->taps = f->columns + takt_cpu_aligned(c->kernel[2] * sizeof(size_t));
     const size_t all = c->batch * c->positions, positions = all < POSITIONS ? all : POSITIONS;
     const bool is_shifted = f->integer.b_unsigned || !f->integer.has_no_zeros;
-    f->spots = f->taps + takt_cpu_aligned(positions * c->taps * sizeof(void *));
+    f->spots = f->taps + takt_cpu_aligned(places(f, positions) * c->taps * sizeof(void *));
     f->bias = f->spots + takt_cpu_aligned(positions * sizeof(takt_depthwise_spot));
     f->shifted = f->bias + takt_cpu_aligned(c->groups * sizeof(int32_t));
     p->step->scratch_each = f->shifted;
