@@ -2,6 +2,7 @@
  *
  * Each element is computed from the same one by the same operations, so no bit changes.
  */
+#include "op/record/quantize_away.h"
 #include "pass/match.h"
 #include "pass/passes.h"
 
@@ -151,10 +152,39 @@ static takt_id gather_bytes(takt_rewrite *r, const takt_node *n)
     return rows_of(g, n, n->in[0], DEEPEST);
 }
 
+/* A small table of floats is put on the grid once instead of its rows in every run. */
+static takt_id quantize_table(takt_rewrite *r, const takt_node *n)
+{
+    enum { MOST_ELEMENTS = 1 << 16 };
+    takt_graph *g = r->out;
+    const takt_node *rows = takt_match_op(g, n->in[0], &takt_op_gather);
+    size_t count;
+    if (rows == NULL || !takt_match_is_fixed(g, rows->in[0]) || takt_dtype_bits(n->type->dtype) > 8)
+        return TAKT_NONE;
+    for (uint32_t k = 1; k < n->in_count; k++)
+        if (n->in[k] != TAKT_NONE && !takt_match_is_fixed(g, n->in[k]))
+            return takt_refuse(r, n, "its grid is computed from other values");
+    if (!is_plain(g, n))
+        return takt_refuse(r, n, "it has several scales, or they are not f32");
+    if (!takt_match_single(r, 0))
+        return takt_refuse(r, n, "the rows are used elsewhere too");
+    if (!takt_type_count(takt_type_of(g, rows->in[0]), &count) || count > MOST_ELEMENTS)
+        return takt_refuse(r, n, "the table has many elements");
+    const takt_node old = *rows;
+    takt_id own[3];
+    for (uint32_t k = 1; k < n->in_count; k++)
+        own[k] = n->in[k];
+    own[0] = old.in[0];
+    const takt_id in[2] = {takt_graph_append(g, n->op, n->in_count, own, n->attr), old.in[1]};
+    return takt_graph_append(g, &takt_op_gather, 2, in, old.attr);
+}
+
 static const takt_rule rules[] = {
     {&takt_op_gather, "gather(f(q), i) = f(gather(q, i))", gather_bytes},
     {&takt_op_quantize, "quantize(dequantize(q)) = requantize(q)", without_floats},
     {&takt_op_quantize, "quantize(move(x)) = move(quantize(x))", quantize_first},
+    {&takt_op_quantize, "quantize(gather(table, i)) = gather(quantize(table), i)", quantize_table},
+    {&takt_op_quantize_away, "round(gather(table, i)) = gather(round(table), i)", quantize_table},
     {&takt_op_transpose, "transpose(dequantize(q)) = dequantize(transpose(q))", dequantize_last},
     {&takt_op_reshape, "reshape(dequantize(q)) = dequantize(reshape(q))", dequantize_last},
 };
