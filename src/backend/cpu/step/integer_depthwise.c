@@ -25,6 +25,7 @@ typedef struct facts {
     size_t packed_at; /* in shared scratch, unless is_packed */
     size_t dot, sum;  /* offsets behind the 16-bit weights */
     size_t inner[2];  /* columns of y whose taps are all columns of x */
+    size_t most;      /* positions at a time */
     size_t padding;   /* bytes, in a worker's scratch */
     bool is_shared;   /* the padding is as long as the inner part of a line */
     /* Offsets in a worker's scratch, after the padding: */
@@ -245,7 +246,7 @@ static void run(const takt_step *s, const takt_task *t)
     size_t first, end;
     takt_cpu_share(c->batch * c->positions, 1, t->index, s->task_count, &first, &end);
     for (; first < end && !takt_poll_stops(t->poll); first += d.positions) {
-        d.positions = end - first < POSITIONS ? end - first : POSITIONS;
+        d.positions = end - first < f->most ? end - first : f->most;
         d.y = (char *)takt_view_data(t, &s->out[0]) + first * c->groups * f->integer.result_bytes;
         find_spots(&find, first, d.positions, spots);
         f->run(&d);
@@ -304,11 +305,10 @@ static void set_padding(facts *f)
 static void set_scratch(takt_planner *p, facts *f)
 {
     const takt_conv_shape *c = &f->shape;
-    set_padding(f);
     f->rows = takt_cpu_aligned(f->padding);
     f->columns = f->rows + takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(void *));
     f->taps = f->columns + takt_cpu_aligned(c->kernel[2] * sizeof(size_t));
-    const size_t all = c->batch * c->positions, positions = all < POSITIONS ? all : POSITIONS;
+    const size_t positions = f->most;
     const bool is_shifted = f->integer.b_unsigned || !f->integer.has_no_zeros;
     f->spots = f->taps + takt_cpu_aligned(places(f, positions) * c->taps * sizeof(void *));
     f->bias = f->spots + takt_cpu_aligned(positions * sizeof(takt_depthwise_spot));
@@ -360,13 +360,17 @@ static takt_status compile(takt_planner *p)
     f->integer = (takt_integer){.n = 1, .k = c->k, .groups = c->groups, .row = 1, .col = c->k};
     TAKT_TRY(takt_integer_compile(p, &f->integer, false));
     TAKT_TRY(add_weights(p, f));
-    set_scratch(p, f);
+    set_padding(f);
     f->run = takt_kernel_as_depthwise_i8(takt_planner_kernel(p, "depthwise_i8"));
     const size_t positions = c->batch * c->positions;
     p->step->data = f;
     p->step->run = run;
     p->step->task_count = takt_cpu_tasks(
         p, 2.0 * PACE * (double)positions * (double)(c->groups * c->taps), 0, (positions + 3) / 4);
+    f->most = positions < POSITIONS ? positions : POSITIONS;
+    set_scratch(p, f);
+    for (; f->most > 1 && !takt_planner_has_room(p); set_scratch(p, f))
+        f->most = (f->most + 1) / 2; /* short lines take more places than long ones */
     return TAKT_OK;
 }
 
