@@ -38,21 +38,31 @@ static void pick_words(uint32_t *restrict y, const uint32_t *restrict x, const i
         y[j] = x[at[j]];
 }
 
-#define PICK_ROWS(bytes)                                                                           \
-    for (size_t j = 0; j < count; j++)                                                             \
-    memcpy(y + j * (bytes), x + (size_t)at[j] * (bytes), (bytes))
+/* Rows of `half` to twice as many bytes: their first and their last ones, which may overlap. */
+static inline void pick_ends(char *y, const char *x, const places *p, size_t bytes,
+                             const size_t half)
+{
+    for (size_t j = 0; j < p->count; j++, y += bytes) {
+        const char *row = x + (size_t)p->at[j] * bytes;
+        memcpy(y, row, half);
+        memcpy(y + bytes - half, row + bytes - half, half);
+    }
+}
 
 /* Rows of so few bytes that a call for each would cost more; false: they are not. */
-static bool pick_small(char *restrict y, const char *restrict x, const int64_t *restrict at,
-                       size_t count, size_t bytes)
+static bool pick_small(char *y, const char *x, const places *p, size_t bytes)
 {
-    switch (bytes) {
-    case 8: PICK_ROWS(8); return true;
-    case 16: PICK_ROWS(16); return true;
-    case 32: PICK_ROWS(32); return true;
-    case 64: PICK_ROWS(64); return true;
-    default: return false;
-    }
+    if (bytes < 4 || bytes > 64)
+        return false;
+    if (bytes <= 8)
+        pick_ends(y, x, p, bytes, 4);
+    else if (bytes <= 16)
+        pick_ends(y, x, p, bytes, 8);
+    else if (bytes <= 32)
+        pick_ends(y, x, p, bytes, 16);
+    else
+        pick_ends(y, x, p, bytes, 32);
+    return true;
 }
 
 /* Copies rows of x at some positions after `from`; false: the task must end. */
@@ -65,7 +75,7 @@ static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from,
     }
     const size_t bytes = f->row * (size_t)f->bits / 8;
     if (f->bits >= 8 &&
-        pick_small((char *)y + to * bytes, (const char *)x + from * bytes, p->at, p->count, bytes))
+        pick_small((char *)y + to * bytes, (const char *)x + from * bytes, p, bytes))
         return !takt_pace_stops(p->pace, p->count * (2 + f->row));
     for (size_t j = 0; j < p->count; j++)
         if (!takt_pace_elements(p->pace, y, (to + j) * f->row, x,
