@@ -265,17 +265,16 @@ static void set_scale(const takt_integer *f, const takt_step *s, const takt_task
     q->goes_right = f->goes_right;
 }
 
-takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
-                                     size_t column)
+void takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
+                             size_t column, takt_requant *q)
 {
     bool is_one;
-    takt_requant q = {.to = f->to, .lo = f->low, .hi = f->high};
+    *q = (takt_requant){.to = f->to, .lo = f->low, .hi = f->high};
     const int32_t *bias = parameter(f, s, t, TAKT_INTEGER_BIAS, &is_one);
-    q.bias = bias == NULL ? NULL : bias + column;
-    set_scale(f, s, t, column, &q);
+    q->bias = bias == NULL ? NULL : bias + column;
+    set_scale(f, s, t, column, q);
     const void *zero = parameter(f, s, t, TAKT_INTEGER_ZERO, &is_one);
-    q.zero = zero == NULL ? 0 : byte_at(zero, 0, f->to == TAKT_REQUANT_U8);
-    return q;
+    q->zero = zero == NULL ? 0 : byte_at(zero, 0, f->to == TAKT_REQUANT_U8);
 }
 
 /* ---- running ---- */
@@ -299,8 +298,8 @@ void takt_integer_product(const takt_integer *f, const takt_integer_block *b)
 {
     const char *packed = f->is_packed ? takt_view_data(b->task, &b->step->in[f->in[TAKT_INTEGER_B]])
                                       : (const char *)b->task->scratch + f->packed_at;
-    const takt_requant q =
-        takt_integer_requant_of(f, b->step, b->task, b->group * f->n + b->column);
+    takt_requant q;
+    takt_integer_requant_of(f, b->step, b->task, b->group * f->n + b->column, &q);
     packed += b->group * f->group_bytes;
     const int32_t *sums = (const int32_t *)(const void *)(packed + f->panels_bytes);
     const takt_gemm_i8 g = {.m = b->rows,

@@ -70,8 +70,8 @@ static inline int takt_integer_flip(const takt_integer *f)
 
 void takt_integer_product(const takt_integer *f, const takt_integer_block *b);
 /* Parameters of the kernels for columns [column, ...). */
-takt_requant takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
-                                     size_t column);
+void takt_integer_requant_of(const takt_integer *f, const takt_step *s, const takt_task *t,
+                             size_t column, takt_requant *q);
 /* Zero point of A. */
 int32_t takt_integer_a_zero(const takt_integer *f, const takt_step *s, const takt_task *t);
 /* Zero points of `columns` columns of B, as they are. */

@@ -233,7 +233,8 @@ static void run(const takt_step *s, const takt_task *t)
                          .taps = (const uint8_t **)(void *)(own + f->taps)};
     takt_depthwise_spot *const spots = (takt_depthwise_spot *)(void *)(own + f->spots);
     int32_t *bias = (int32_t *)(void *)(own + f->bias);
-    takt_requant q = takt_integer_requant_of(&f->integer, s, t, 0);
+    takt_requant q;
+    takt_integer_requant_of(&f->integer, s, t, 0, &q);
     takt_depthwise_i8 d = {.taps = c->taps,
                            .channels = c->groups,
                            .spots = spots,
