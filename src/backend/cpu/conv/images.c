@@ -105,45 +105,94 @@ static void copy_bytes(char *restrict to, const char *restrict from, size_t n, i
         to[i] = (char)(from[i] ^ flip);
 }
 
+/* The same for `count` positions of `n` bytes that lie `apart`, in moves of fixed sizes: they are
+ * too short for a call each. */
+static void copy_apart(char *restrict to, const char *restrict from, size_t count, size_t n,
+                       size_t apart, int flip)
+{
+    const uint64_t flips = UINT64_C(0x0101010101010101) * (uint8_t)flip;
+    for (size_t i = 0; i < count; i++, to += n, from += apart) {
+        size_t k = 0;
+        for (; k + 16 <= n; k += 16) {
+            uint64_t two[2];
+            memcpy(two, from + k, sizeof two);
+            two[0] ^= flips;
+            two[1] ^= flips;
+            memcpy(to + k, two, sizeof two);
+        }
+        for (; k + 4 <= n; k += 4) {
+            uint32_t four;
+            memcpy(&four, from + k, sizeof four);
+            four ^= (uint32_t)flips;
+            memcpy(to + k, &four, sizeof four);
+        }
+        for (; k < n; k++)
+            to[k] = (char)(from[k] ^ flip);
+    }
+}
+
+/* The columns of a phase: [first, last) lie in x. */
+typedef struct columns {
+    size_t phase, first, last;
+} columns;
+
+static columns columns_of(const takt_image *o, size_t phase)
+{
+    const takt_conv_shape *s = &o->shape;
+    const size_t step = s->stride[2], before = s->before[2];
+    const size_t room = s->in[2] + before > phase ? s->in[2] + before - phase : 0;
+    const size_t first = before > phase ? takt_quotient(before - phase + step - 1, step) : 0;
+    const size_t last = takt_quotient(room + step - 1, step);
+    return (columns){phase, least(first, o->pitch), least(last, o->pitch)};
+}
+
 /* The columns of a phase in one row of x; border values outside x. */
-static void fill_line(const takt_image *o, const char *row, size_t phase, int border, char *to)
+static void fill_line(const takt_image *o, const char *row, columns c, int border, char *to)
 {
     const takt_conv_shape *s = &o->shape;
     const takt_convert convert = {.to = TAKT_BF16, .from = TAKT_F32};
-    const size_t step = s->stride[2], before = s->before[2], each = s->cin * o->to_bytes;
-    const size_t first = before > phase ? least((before - phase + step - 1) / step, o->pitch) : 0;
-    const size_t room = s->in[2] + before > phase ? s->in[2] + before - phase : 0;
-    const size_t last = least((room + step - 1) / step, o->pitch); /* [first, last) are in x */
-    memset(to, border, first * each);
-    if (last < o->pitch)
-        memset(to + last * each, border, (o->pitch - last) * each);
-    for (size_t i = first, run; i < last; i += run) {
-        run = step == 1 ? last - first : 1;
-        const char *from = row + (i * step + phase - before) * s->cin * o->from_bytes;
-        if (o->convert != NULL)
-            o->convert(&convert, to + i * each, from, run * s->cin);
-        else
-            copy_bytes(to + i * each, from, run * each, o->flip);
-    }
+    const size_t step = s->stride[2], each = s->cin * o->to_bytes,
+                 from_each = s->cin * o->from_bytes;
+    memset(to, border, c.first * each);
+    if (c.last < o->pitch)
+        memset(to + c.last * each, border, (o->pitch - c.last) * each);
+    if (c.first >= c.last)
+        return;
+    const size_t count = c.last - c.first;
+    const char *from = row + (c.first * step + c.phase - s->before[2]) * from_each;
+    to += c.first * each;
+    if (o->convert == NULL && step == 1)
+        copy_bytes(to, from, count * each, o->flip);
+    else if (o->convert == NULL)
+        copy_apart(to, from, count, each, step * from_each, o->flip);
+    else if (step == 1)
+        o->convert(&convert, to, from, count * s->cin);
+    else
+        for (size_t i = 0; i < count; i++)
+            o->convert(&convert, to + i * each, from + i * step * from_each, s->cin);
 }
 
 void takt_image_fill(const takt_image *o, const void *x, takt_image_rows block, int border,
                      void *to)
 {
     const takt_conv_shape *s = &o->shape;
-    const size_t each = o->pitch * s->cin * o->to_bytes, first = block.row % s->out[1];
+    const size_t each = o->pitch * s->cin * o->to_bytes,
+                 first = takt_remainder(block.row, s->out[1]);
     const size_t lines = block.rows + reach(s, 1) / s->stride[1];
-    const char *sample = (const char *)x + block.row / s->out[1] * s->x_sample * o->from_bytes;
+    const char *sample =
+        (const char *)x + takt_quotient(block.row, s->out[1]) * s->x_sample * o->from_bytes;
     char *at = to;
     border ^= o->flip;
     for (size_t a = 0; a < o->phases[0]; a++)
-        for (size_t b = 0; b < o->phases[1]; b++, at += o->lines * each)
+        for (size_t b = 0; b < o->phases[1]; b++, at += o->lines * each) {
+            const columns c = columns_of(o, b);
             for (size_t j = 0; j < lines; j++) {
                 const size_t y = (first + j) * s->stride[1] + a;
                 if (y >= s->before[1] && y - s->before[1] < s->in[1])
-                    fill_line(o, sample + (y - s->before[1]) * s->x_at[1] * o->from_bytes, b,
+                    fill_line(o, sample + (y - s->before[1]) * s->x_at[1] * o->from_bytes, c,
                               border, at + j * each);
                 else
                     memset(at + j * each, border, each);
             }
+        }
 }
