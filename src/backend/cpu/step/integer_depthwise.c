@@ -159,25 +159,31 @@ static bool find_rows(const finder *f, const uint8_t *sample, const size_t at[3]
 }
 
 /* The taps of one position whose column is `column`. */
-static const uint8_t **find_taps(const finder *f, size_t column, const uint8_t **to)
+static inline __attribute__((always_inline)) const uint8_t **
+find_taps_of(const finder *f, size_t column, const uint8_t **to, const size_t columns)
 {
     const takt_conv_shape *c = f->shape;
-    const size_t rows = c->kernel[0] * c->kernel[1], columns = c->kernel[2];
+    const uintptr_t nowhere = (uintptr_t)f->padding;
+    const size_t rows = c->kernel[0] * c->kernel[1];
     for (size_t k = 0; k < columns; k++) {
         const size_t at = column * c->stride[2] + k * c->dilation[2] - c->before[2];
         f->columns[k] = at < c->in[2] ? at * c->x_at[2] : NOWHERE;
     }
-    for (size_t r = 0; r < rows; r++) {
-        const uint8_t *const row = f->rows[r];
-        const bool is_row = row != NULL;
+    for (size_t r = 0; r < rows; r++, to += columns) {
+        const uintptr_t row = (uintptr_t)f->rows[r];
         for (size_t k = 0; k < columns; k++) {
             const size_t at = f->columns[k];
-            const uintptr_t there = (uintptr_t)row + at, nowhere = (uintptr_t)f->padding;
-            const uintptr_t is_there = 0 - (uintptr_t)(is_row & (at != NOWHERE));
-            *to++ = (const uint8_t *)((there & is_there) | (nowhere & ~is_there));
+            const uintptr_t is_there = 0 - (uintptr_t)((row != 0) & (at != NOWHERE));
+            to[k] = (const uint8_t *)(((row + at) & is_there) | (nowhere & ~is_there));
         }
     }
     return to;
+}
+
+static const uint8_t **find_taps(const finder *f, size_t column, const uint8_t **to)
+{
+    const size_t columns = f->shape->kernel[2];
+    return columns == 3 ? find_taps_of(f, column, to, 3) : find_taps_of(f, column, to, columns);
 }
 
 /* The next line: where it begins, in which sample. */
