@@ -7,10 +7,11 @@
 #include "plan/builder.h"
 #include "plan/rematerialise.h"
 
-/* By default a step that holds much memory may take this much longer, as estimated. Mixed precision
- * is meant to save memory, so there more time is allowed for less memory. */
-static const double cheap[] = {1.002, 1.01};
-static const size_t much[] = {64 << 20, 4 << 20};
+/* What is rematerialised by default: of a step that holds much memory, values that are large for
+ * the time they take. Mixed precision is meant to save memory, so there values that cost little
+ * are, too, where less is at stake. */
+static const takt_remat_limit large = {.time = 1.066, .price = 0.5}, little = {.time = 1.01};
+enum { LARGE_BYTES = 64 << 20, MIXED_BYTES = 4 << 20 };
 enum { ROUNDS = 6 };
 
 typedef struct fitting {
@@ -23,11 +24,11 @@ typedef struct fitting {
 } fitting;
 
 /* Plans with the result for `target`, and keeps it if it needs less. */
-static takt_status attempt(fitting *f, size_t target, double most_time)
+static takt_status attempt(fitting *f, size_t target, const takt_remat_limit *limit)
 {
     takt_remat found;
     takt_plan *plan = NULL;
-    takt_status status = takt_remat_find(f->first, target, most_time, &found);
+    takt_status status = takt_remat_find(f->first, target, limit, &found);
     f->dry.remat = found.remat;
     f->dry.remat_count = found.remat_count;
     if (status == TAKT_OK && found.remat_count > 0)
@@ -49,7 +50,7 @@ static takt_status reach(fitting *f, size_t room)
 {
     size_t target = room;
     for (int i = 0; i < ROUNDS && f->least > room; i++) {
-        TAKT_TRY(attempt(f, target, 0));
+        TAKT_TRY(attempt(f, target, NULL));
         const size_t missed = (f->least > room ? f->least - room : 0) + room / 64;
         target = target > missed ? target - missed : 0;
     }
@@ -63,13 +64,13 @@ static takt_status trade(fitting *f, double share)
     size_t least = f->least;
     if (share >= 1)
         return TAKT_OK;
-    const takt_status status = takt_remat_find(f->first, 0, 0, &found);
+    const takt_status status = takt_remat_find(f->first, 0, NULL, &found);
     if (status == TAKT_OK && found.point_count > 0)
         least = found.points[found.point_count - 1].arena;
     takt_remat_deinit(&found);
     TAKT_TRY(status);
     const double more = f->least > least ? (double)(f->least - least) : 0;
-    return attempt(f, least + (size_t)(share * more), 0);
+    return attempt(f, least + (size_t)(share * more), NULL);
 }
 
 /* Whether values of 16 bits are widened. */
@@ -84,6 +85,15 @@ static bool is_mixed(const takt_graph *g)
     return false;
 }
 
+/* By default. */
+static takt_status save(fitting *f)
+{
+    const size_t bytes = f->least;
+    if (bytes >= MIXED_BYTES && is_mixed(f->graph))
+        TAKT_TRY(attempt(f, 0, &little));
+    return bytes >= LARGE_BYTES ? attempt(f, 0, &large) : TAKT_OK;
+}
+
 static takt_status search(fitting *f, const takt_plan_settings *settings)
 {
     const takt_plan *p = f->first;
@@ -92,11 +102,11 @@ static takt_status search(fitting *f, const takt_plan_settings *settings)
     f->least = p->arena_bytes;
     const size_t most = settings->activation_limit;
     if (settings->recomputes)
-        return attempt(f, 0, 0);
+        return attempt(f, 0, NULL);
     if (settings->has_tradeoff)
         TAKT_TRY(trade(f, settings->tradeoff));
-    else if (f->least >= much[is_mixed(f->graph)])
-        TAKT_TRY(attempt(f, 0, cheap[is_mixed(f->graph)]));
+    else
+        TAKT_TRY(save(f));
     if (most > 0 && f->least > most)
         TAKT_TRY(reach(f, most));
     if (most > 0 && f->least > most) {
@@ -161,7 +171,7 @@ takt_status takt_plan_points(const takt_plan *plan, size_t most, takt_remat_poin
         return TAKT_OK;
     takt_status status = start(&f, &plan->settings);
     if (status == TAKT_OK) {
-        status = takt_remat_find(f.first, 0, 0, &found);
+        status = takt_remat_find(f.first, 0, NULL, &found);
         *count = status == TAKT_OK ? thin_out(&found, most, points) : 0;
         takt_remat_deinit(&found);
     }

@@ -5,16 +5,28 @@
 
 #include "base/mem.h"
 #include "base/size.h"
+#include "op/ops.h"
 #include "plan/finish.h"
 
 typedef takt_remat_search search;
 typedef takt_remat_value value;
 typedef takt_remat_edges edges;
 
+/* Attention computes exponentials between two products that are as deep as a head is wide: its rate
+ * is a third of that of a large product. */
+static double slowness(const takt_plan *plan, const takt_step *step)
+{
+    for (size_t i = 0; i < step->node_count; i++)
+        if (plan->graph->nodes[step->nodes[i]].op == &takt_op_attention)
+            return 3;
+    return 1;
+}
+
 double takt_remat_time(const search *s, int step)
 {
-    const takt_cost cost = takt_step_cost(s->plan, &s->plan->steps[step]);
-    const double flops = cost.flops / s->machine->flops_per_us;
+    const takt_step *t = &s->plan->steps[step];
+    const takt_cost cost = takt_step_cost(s->plan, t);
+    const double flops = cost.flops * slowness(s->plan, t) / s->machine->flops_per_us;
     const double bytes = cost.bytes / s->machine->bytes_per_us;
     return s->machine->step_us + (flops > bytes ? flops : bytes);
 }

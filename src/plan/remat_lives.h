@@ -41,6 +41,8 @@ typedef struct takt_remat_search {
     uint64_t work;      /* values examined so far */
     int64_t *live;      /* per execution: bytes; one more at the end */
     double time, extra; /* of all steps, and of repetitions */
+    double arena;       /* bytes before the first repetition */
+    const takt_remat_limit *limit;
 } takt_remat_search;
 
 /* Estimated time of a step, in microseconds. */

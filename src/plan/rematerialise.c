@@ -95,8 +95,18 @@ typedef struct choice {
     double score;
 } choice;
 
+/* Whether it costs more than is allowed to free these bytes. */
+static bool is_dear(const search *s, const chain *c, double freed)
+{
+    const takt_remat_limit *l = s->limit;
+    if (l == NULL)
+        return false;
+    return (l->time > 0 && s->time + s->extra + c->time > l->time * s->time) ||
+           (l->price > 0 && c->time * s->arena > l->price * s->time * freed);
+}
+
 /* The best value to drop at execution `full`. */
-static bool choose(search *s, int full, double most, choice *best)
+static bool choose(search *s, int full, choice *best)
 {
     best->score = 0;
     s->work += s->value_count;
@@ -111,8 +121,7 @@ static bool choose(search *s, int full, double most, choice *best)
         chain c = {.fits = true};
         collect(s, &c, v->maker, at, full, 0);
         const double freed = (double)((int64_t)v->bytes - c.kept);
-        if (!c.fits || freed <= 0 || (most > 0 && s->time + s->extra + c.time > most * s->time) ||
-            freed / c.time <= best->score)
+        if (!c.fits || freed <= 0 || freed / c.time <= best->score || is_dear(s, &c, freed))
             continue;
         *best = (choice){.chain = c, .at = at, .score = freed / c.time};
     }
@@ -178,14 +187,15 @@ static void note(const search *s, size_t peak, takt_remat *found)
         (takt_remat_point){peak, (s->time + s->extra) / s->time, steps};
 }
 
-static void improve(search *s, size_t target, double most, takt_remat *found)
+static void improve(search *s, size_t target, takt_remat *found)
 {
     choice best = {.at = 0};
     takt_remat_count(s);
     size_t full = takt_remat_fullest(s);
     int64_t peak = s->live[full];
+    s->arena = (double)peak;
     note(s, (size_t)peak, found);
-    while ((size_t)peak > target && s->work < most_work && choose(s, (int)full, most, &best)) {
+    while ((size_t)peak > target && s->work < most_work && choose(s, (int)full, &best)) {
         apply(s, &best);
         takt_remat_count(s);
         full = takt_remat_fullest(s);
@@ -222,7 +232,7 @@ static void write_down(const search *s, takt_remat *found)
     }
 }
 
-takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_time,
+takt_status takt_remat_find(const takt_plan *plan, size_t target, const takt_remat_limit *limit,
                             takt_remat *found)
 {
     *found = (takt_remat){0};
@@ -233,13 +243,14 @@ takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_ti
         return TAKT_OK;
     search s = {.plan = plan,
                 .memory = &found->memory,
+                .limit = limit,
                 .machine = backend->machine(plan->backend_state, plan->isas)};
     found->remat = takt_arena_array(&found->memory, plan->step_count, sizeof *found->remat);
     found->points = takt_arena_array(&found->memory, plan->step_count + 1, sizeof *found->points);
     if (found->remat == NULL || found->points == NULL)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_remat_survey(&s));
-    improve(&s, target, most_time, found);
+    improve(&s, target, found);
     write_down(&s, found);
     return TAKT_OK;
 }

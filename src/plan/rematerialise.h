@@ -22,11 +22,17 @@ typedef struct takt_remat {
 
 /* Whether a graph updates trainable parameters. */
 bool takt_is_training_graph(const takt_graph *g);
+/* What repetitions may cost by the cost model; 0: no limit. */
+typedef struct takt_remat_limit {
+    double time;  /* of a step, over that of the plan */
+    double price; /* share of the time for a share of the arena */
+} takt_remat_limit;
+
 /* Finds repetitions that bring the arena of a plan, which may be dry, down to `target` bytes, those
- * with the least cost per freed byte first; the target may not be reached. The estimated time stays
- * within `most_time` times that of the plan; 0: no limit. Call _deinit even after a failure. */
-TAKT_MUST_USE takt_status takt_remat_find(const takt_plan *plan, size_t target, double most_time,
-                                          takt_remat *found);
+ * with the least cost per freed byte first; the target may not be reached. `limit` may be NULL.
+ * Call _deinit even after a failure. */
+TAKT_MUST_USE takt_status takt_remat_find(const takt_plan *plan, size_t target,
+                                          const takt_remat_limit *limit, takt_remat *found);
 void takt_remat_deinit(takt_remat *found);
 /* A plan of a training step. Values that cost next to nothing to rematerialise are computed twice;
  * so are as many others as needed to meet the limit of the settings, and with `recomputes` to need

@@ -12,7 +12,9 @@ static const char deep[] = "model deep(x: f32[batch, 12]) seed=1 {\n"
                            "  h = x\n"
                            "  repeat 12 as k { h = dense(h, 64, act=gelu) }\n"
                            "  return dense(h, 4)\n}\n";
-enum { ROWS = 4096, WIDTH = 12 };
+enum { ROWS = 4096, MANY_ROWS = 65536, WIDTH = 12 };
+static int64_t rows = ROWS;
+static double seconds; /* of a step, as estimated for the last plan */
 
 static takt_model *load(void)
 {
@@ -29,11 +31,12 @@ static uint64_t arena_of(const takt_model *m, const takt_plan_options *plan, con
     takt_plan_info info = {0};
     const takt_train_options o = {.optimizer = "adam", .amp = amp, .plan = plan};
     takt_named_view views[2] = {{.name = "x"}, {.name = "labels"}};
-    views[0].view = (takt_tensor_view){.dtype = TAKT_F32, .rank = 2, .dims = {ROWS, WIDTH}};
-    views[1].view = (takt_tensor_view){.dtype = TAKT_I64, .rank = 1, .dims = {ROWS}};
+    views[0].view = (takt_tensor_view){.dtype = TAKT_F32, .rank = 2, .dims = {rows, WIDTH}};
+    views[1].view = (takt_tensor_view){.dtype = TAKT_I64, .rank = 1, .dims = {rows}};
     if (!EXPECT_OK(ctx, takt_trainer_create(m, &o, &t)))
         return 0;
     const takt_status status = takt_trainer_plan(t, views, 2, &info);
+    seconds = takt_trainer_estimate(t);
     takt_trainer_destroy(t);
     return status == TAKT_OK ? info.arena : 0;
 }
@@ -80,6 +83,25 @@ static void tradeoffs(const takt_model *m)
                "%s", takt_last_error(ctx));
 }
 
+/* A large step gives some time for much memory, unless told otherwise; a small one does not. */
+static void by_default(const takt_model *m)
+{
+    const takt_plan_options usual = {.threads = 1}, fastest = {.threads = 1, .tradeoff = "1"};
+    const takt_schedule_opts off = {0};
+    takt_plan_options none = usual;
+    EXPECT(arena_of(m, &usual, NULL) == arena_of(m, &fastest, NULL));
+    rows = MANY_ROWS;
+    const uint64_t most = arena_of(m, &fastest, NULL);
+    const double least_time = seconds;
+    const uint64_t own = arena_of(m, &usual, NULL);
+    EXPECT((double)own < 0.7 * (double)most, "%llu of %llu bytes", (unsigned long long)own,
+           (unsigned long long)most);
+    EXPECT(seconds > least_time && seconds < 1.1 * least_time, "%g s, not %g", seconds, least_time);
+    EXPECT_OK(ctx, takt_opts_schedule(ctx, &none, &off));
+    EXPECT(arena_of(m, &none, NULL) == most);
+    rows = ROWS;
+}
+
 static void schedules(const takt_model *m)
 {
     takt_plan_options plan = {.threads = 1};
@@ -116,6 +138,7 @@ int main(void)
     if (m != NULL) {
         mixed_precision(m);
         tradeoffs(m);
+        by_default(m);
         schedules(m);
     }
     takt_model_destroy(m);
