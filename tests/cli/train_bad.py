@@ -300,6 +300,14 @@ def flags():
         run = takt("eval", NET, *data, *given)
         expect(run.returncode == 0 and says in run.stderr, run)
     succeeds("train", NET, *data, "-q", "--freeze", "dense_0", "--group", "dense_1:lr=1e-3")
+    told = fails(2, "train", NET, *data, "--lr", "abc", says=["--lr is a number"])
+    expect(told.count("--lr") == 1, f"a mistake is told once: {told}")
+    for verb in ("plan", "profile"):
+        fails(2, verb, NET, "--optimizer", "adam", says=["--optimizer is for training", "--train"])
+    fails(2, "eval", NET, *data, "--metric", "mse", says=["top1, f1, auc and ppl"])
+    for more, is_lost in (([], True), (["-o", path("kept.taktp")], False)):
+        run = takt("train", NET, *data, *more)
+        expect(("no weights are kept: -o" in run.stderr) == is_lost, run.stderr)
 
 
 compressed()

@@ -239,10 +239,28 @@ static bool knows_activations(const takt_tool *t)
     return kind == NULL || strcmp(kind, "int8") == 0 || strcmp(kind, "f32") == 0;
 }
 
+/* A flag of training steps where the plan or the profile is that of inference; NULL: there is none.
+ */
+static const char *idle_flag(const takt_tool *t)
+{
+    static const tool_flag_id of_steps[] = {TAKT_F_OPTIMIZER, TAKT_F_LOSS, TAKT_F_AMP};
+    const bool may_train =
+        strcmp(t->verb->name, "plan") == 0 || strcmp(t->verb->name, "profile") == 0;
+    for (size_t i = 0; may_train && !tool_on(t, TAKT_F_TRAIN) && i < 3; i++)
+        if (tool_text_of(t, of_steps[i]) != NULL)
+            return tool_flags[of_steps[i]].name;
+    return NULL;
+}
+
 takt_model *tool_open_model(takt_tool *t, int *code)
 {
     takt_model *model = NULL;
     takt_load_options options = load_options(t);
+    if (idle_flag(t) != NULL) {
+        *code = tool_usage_error(t, 1003, "write --train too: it takes the training step",
+                                 "--%s is for training steps", idle_flag(t));
+        return NULL;
+    }
     if (!knows_activations(t)) {
         *code = tool_usage_error(t, 1003, NULL, "activations are f32 or int8, not %s",
                                  tool_text_of(t, TAKT_F_ACTIVATIONS));

@@ -136,10 +136,16 @@ static takt_status measure_batch(const takt_evaluation *e, rows *r)
     for (size_t i = 0; i < e->count; i++) {
         const takt_metric *m = e->of[i].metric;
         const size_t want = m->of_classes ? all / r->width : all;
-        if (elements(labels) != want)
-            return takt_fail(e->ctx, TAKT_E_ARGUMENT,
-                             "%s needs %zu labels for outputs of %zu elements, not %zu", m->name,
-                             want, all, elements(labels));
+        if (elements(labels) == want)
+            continue;
+        takt_fail(e->ctx, TAKT_E_ARGUMENT,
+                  "%s needs %zu labels for outputs of %zu elements, not %zu", m->name, want, all,
+                  elements(labels));
+        return takt_fail_hint(e->ctx, m->of_classes
+                                          ? "it compares class numbers; mse and mae compare as "
+                                            "many numbers as the model returns"
+                                          : "it compares as many numbers as the model returns; "
+                                            "top1, f1, auc and ppl compare class numbers");
     }
     if (e->classes != 0 && e->classes != r->width)
         return takt_fail(e->ctx, TAKT_E_ARGUMENT,

@@ -98,8 +98,8 @@ static int introduce(tool_training *g)
         fprintf(to, " in mixed precision (%s)", tool_text_of(g->t, TAKT_F_AMP));
     char time[48];
     const bool is_small = info.peak < 1000000;
-    fprintf(to, ", %llu samples, %llu steps of %llu, %.1f %s peak in %zu steps of the plan, %s\n",
-            (unsigned long long)g->samples, (unsigned long long)g->steps,
+    fprintf(to, ", %llu samples, %llu step%s of %llu, %.1f %s peak in %zu steps of the plan, %s\n",
+            (unsigned long long)g->samples, (unsigned long long)g->steps, g->steps == 1 ? "" : "s",
             (unsigned long long)g->batch_size, (double)info.peak / (is_small ? 1e3 : 1e6),
             is_small ? "kB" : "MB", info.steps, expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
@@ -107,6 +107,10 @@ static int introduce(tool_training *g)
     if (g->fits_numbers)
         fprintf(to, "labels are not whole numbers: the loss is mse; --loss sets another\n");
     fflush(to);
+    if (tool_text_of(g->t, TAKT_F_MODEL_FILE) == NULL &&
+        tool_text_of(g->t, TAKT_F_CHECKPOINT) == NULL)
+        fprintf(stderr, "takt: no weights are kept: -o FILE writes the trained model, --checkpoint "
+                        "DIR the state\n");
     return TAKT_EXIT_OK;
 }
 
