@@ -29,16 +29,25 @@ typedef struct takt_normed {
     bool is_centred;
     takt_id x, gamma, beta; /* gamma, beta: TAKT_NONE if the pattern has none */
     double epsilon;
-    bool is_grouped; /* x is [batch, ..., groups, channels], normalised over all but these two */
+    bool is_channels; /* normalised over axis 1, else over the last */
+    bool is_grouped;  /* x is [batch, ..., groups, channels], normalised over all but these two */
 } takt_normed;
 
 enum { TAKT_ATTENDED_Q, TAKT_ATTENDED_K, TAKT_ATTENDED_V };
 
 typedef struct takt_attended {
     takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
+    takt_id chosen;        /* the condition of a select among scores; or TAKT_NONE */
     takt_id windows;       /* [1, windows, 1, rows, keys], added to the mask; or TAKT_NONE */
+    takt_dim images;       /* that have these windows */
     takt_id soft;          /* the softmax, whose axes a mask has */
     bool is_transposed[3]; /* q, k, v are [..., dim, rows] */
+    bool is_turned;        /* so is the result */
+    bool is_zeroed;        /* rows that are not numbers become zeros */
+    bool is_less;          /* the mask is subtracted */
+    bool is_hidden;        /* the mask is 1 where a score is hidden, else 0 */
+    bool is_kept;          /* where the condition is true a score is kept, else the others */
+    bool is_infinite;      /* it selects -infinity */
     double scale;
 } takt_attended;
 
@@ -64,13 +73,22 @@ typedef struct takt_grouped {
 typedef struct takt_rotated {
     takt_id x, cosine, sine;
     takt_dim half;
-    bool is_doubled; /* cosines and sines are there twice: for each half */
+    bool is_doubled; /* cosines and sines are there twice: for both of a pair */
+    bool is_paired;  /* pairs are neighbours, else an element of each half */
 } takt_rotated;
 
 typedef struct takt_uses {
     const takt_graph *g;
     const uint32_t *of; /* per node */
 } takt_uses;
+
+static inline takt_uses takt_uses_of(const takt_rewrite *r)
+{
+    return (takt_uses){r->in, r->uses};
+}
+
+/* TAKT_NONE, with `why` noted unless it is "". */
+takt_id takt_missed(takt_rewrite *r, const takt_node *n, const char *why);
 
 const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found);
 const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found);
@@ -80,9 +98,17 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *found
 /* What the attention becomes: a node of r->out with the root's type, or TAKT_NONE with `*why`. */
 takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why);
 
-/* A picture cut into blocks of two by two, which lie side by side as channels. */
+/* Rules of normalisation. */
+takt_id takt_rule_norm(takt_rewrite *r, const takt_node *n);
+takt_id takt_rule_scaled_layer(takt_rewrite *r, const takt_node *n);
+takt_id takt_rule_scaled_rms(takt_rewrite *r, const takt_node *n);
+takt_id takt_rule_shifted_norm(takt_rewrite *r, const takt_node *n);
+takt_id takt_rule_group(takt_rewrite *r, const takt_node *n);
+
+/* A picture cut into square blocks, whose elements lie side by side as channels. */
 typedef struct takt_blocks {
     takt_id x;
+    int64_t block;        /* rows and columns of a block */
     bool is_last;         /* channels are the last axis */
     bool is_column_first; /* phases in the order of columns */
 } takt_blocks;

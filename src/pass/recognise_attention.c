@@ -1,5 +1,6 @@
 /* recognise_attention.c - attention written as two products around a softmax. */
-#include "op/util/make.h"
+#include <math.h>
+
 #include "pass/recognise.h"
 
 enum { Q = TAKT_ATTENDED_Q, K = TAKT_ATTENDED_K, V = TAKT_ATTENDED_V };
@@ -34,9 +35,9 @@ static const takt_node *scores_of(takt_uses u, takt_id id, double *scale)
     return takt_known_op(u.g, unmoved(u, bare(u, id, scale)), &takt_op_matmul);
 }
 
-/* Scores [windows, heads, ...] to which a mask for each window was added as [1, windows, heads,
- * ...]: those before it, else `id`. */
-static takt_id before_windows(takt_uses u, takt_id id, takt_id *windows)
+/* Scores [images * windows, heads, ...] to which a mask for each window was added as [images,
+ * windows, heads, ...]: those before it, else `id`. */
+static takt_id before_windows(takt_uses u, takt_id id, takt_attended *a)
 {
     const takt_id inner = unmoved(u, id);
     const takt_node *sum = takt_known_op(u.g, inner, &takt_op_add);
@@ -48,11 +49,13 @@ static takt_id before_windows(takt_uses u, takt_id id, takt_id *windows)
         const takt_type *mask = takt_type_of(u.g, sum->in[1 - k]);
         const takt_type *before = takt_type_of(u.g, scores);
         const bool is_mask = mask->rank == 5 && mask->dim[0] == 1 && mask->dim[2] == 1;
-        if (scores == sum->in[k] || t->rank != 5 || t->dim[0] != 1 || !is_mask ||
-            before->rank != 4 || !takt_dim_same(u.g->dims, t->dim[1], before->dim[0]) ||
+        if (scores == sum->in[k] || t->rank != 5 || !is_mask || before->rank != 4 ||
+            !takt_dim_same(u.g->dims, t->dim[1], mask->dim[1]) ||
+            !takt_dim_same(u.g->dims, t->dim[2], before->dim[1]) ||
             !takt_type_same(u.g->dims, before, takt_type_of(u.g, id)))
             continue;
-        *windows = sum->in[1 - k];
+        a->windows = sum->in[1 - k];
+        a->images = t->dim[0];
         return scores;
     }
     return id;
@@ -112,257 +115,135 @@ static bool is_opposite(const takt_graph *g, takt_id keeps, takt_id hides)
     return true;
 }
 
-/* The scores in scores * kept + hidden * c, as Keras masks them: a score that c hides does not
- * contribute to any sum. TAKT_NONE: this is something else. */
-static takt_id unmasked(takt_uses u, takt_id id, takt_id mask)
+enum { LARGE = -10000 }; /* exp(LARGE - score) is 0 for every score that a mask keeps */
+
+/* The scores in scores * kept + hidden * c, as Keras and tf2onnx write a select; TAKT_NONE: this is
+ * something else. */
+static takt_id unmasked(takt_uses u, takt_id id, takt_id mask, takt_id *hides)
 {
     const takt_node *product = takt_known_op(u.g, id, &takt_op_mul);
     double c = 1;
-    takt_id hides;
-    if (product == NULL || u.of[id] != 1 || !takt_known_scaled(u.g, mask, &hides, &c) || c > -1e30)
+    if (product == NULL || u.of[id] != 1 || !takt_known_scaled(u.g, mask, hides, &c) || c > LARGE)
         return TAKT_NONE;
     for (int k = 0; k < 2; k++)
-        if (is_opposite(u.g, product->in[k], hides))
+        if (is_opposite(u.g, product->in[k], *hides))
             return product->in[1 - k];
     return TAKT_NONE;
+}
+
+/* The scores among which a condition selects, with a large negative number for the others; else
+ * `id`. */
+static takt_id unselected(takt_uses u, takt_id id, takt_attended *a)
+{
+    const takt_node *n = takt_known_op(u.g, id, &takt_op_select);
+    for (uint32_t k = 1; n != NULL && u.of[id] == 1 && a->chosen == TAKT_NONE && k <= 2; k++) {
+        double number;
+        const bool is_infinite = takt_match_value(u.g, n->in[k], -INFINITY);
+        if ((!is_infinite && (!takt_known_scalar(u.g, n->in[k], &number) || number > LARGE)) ||
+            !takt_match_type(u.g, n->in[3 - k], n->type))
+            continue;
+        a->chosen = n->in[0];
+        a->is_kept = k == 2;
+        a->is_infinite = is_infinite;
+        return n->in[3 - k];
+    }
+    return id;
 }
 
 /* The product behind `scores`, with or without a mask; `*plain` is the value before the mask was
  * added. */
 static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended *a, takt_id *plain)
 {
-    const takt_node *sum = takt_known_op(u.g, scores, &takt_op_add);
+    scores = unselected(u, scores, a);
+    const takt_node *sum = &u.g->nodes[scores];
     const takt_node *product = scores_of(u, scores, &a->scale);
+    a->is_less = sum->op == &takt_op_sub;
     *plain = scores;
-    for (int k = 0; sum != NULL && product == NULL && k < 2; k++) {
-        const takt_id kept = unmasked(u, sum->in[k], sum->in[1 - k]);
-        *plain = kept != TAKT_NONE ? kept : sum->in[k];
+    if (u.of[scores] != 1 || (sum->op != &takt_op_add && !a->is_less))
+        return product;
+    for (int k = 0; product == NULL && k < (a->is_less ? 1 : 2); k++) {
+        const takt_id kept =
+            a->is_less ? TAKT_NONE : unmasked(u, sum->in[k], sum->in[1 - k], &a->mask);
+        a->is_hidden = kept != TAKT_NONE;
+        *plain = a->is_hidden ? kept : unselected(u, sum->in[k], a);
         a->scale = 1;
         product = scores_of(u, *plain, &a->scale);
-        a->mask = sum->in[1 - k];
+        a->mask = a->is_hidden ? a->mask : sum->in[1 - k];
     }
     return product;
+}
+
+/* The weights without the zeros that take the place of a row that is not a number, as it is where
+ * all keys are absent. */
+static takt_id before_zeros(takt_uses u, takt_id id)
+{
+    const takt_node *n = takt_known_op(u.g, id, &takt_op_select);
+    const takt_node *bad = n == NULL ? NULL : takt_known_op(u.g, n->in[0], &takt_op_is_nan);
+    if (bad == NULL || bad->in[0] != n->in[2] || u.of[id] != 1 || u.of[n->in[0]] != 1 ||
+        u.of[n->in[2]] != 2 || !takt_match_value(u.g, n->in[1], 0))
+        return id;
+    return n->in[2];
+}
+
+/* The weights that a product reads, which may be its second operand, transposed. */
+static takt_id weights_of(takt_uses u, const takt_node *n, takt_attended *a, bool *is_alone)
+{
+    for (int k = 0; n != NULL && k < 2; k++) {
+        const takt_id whole = unmoved(u, n->in[k]), at = before_zeros(u, whole);
+        a->is_turned = k == 1;
+        a->is_zeroed = at != whole;
+        *is_alone = a->is_zeroed || u.of[at] == 1;
+        if (takt_known_op(u.g, at, &takt_op_softmax) != NULL)
+            return at;
+    }
+    return TAKT_NONE;
+}
+
+/* Values are the other operand of the product with the weights. */
+static const char *read_values(takt_uses u, const takt_node *n, takt_attended *a)
+{
+    const bool is_flipped[2] = {takt_node_int(n, "transpose_a") != 0,
+                                takt_node_int(n, "transpose_b") != 0};
+    const int side = a->is_turned ? 0 : 1, rank = n->type->rank;
+    if (is_flipped[1 - side] != a->is_turned)
+        return "its weights are transposed";
+    a->part[V] = n->in[side];
+    a->is_transposed[V] = is_flipped[side] != a->is_turned;
+    if (takt_type_of(u.g, a->part[V])->rank != rank)
+        return "its two products differ in their axes";
+    return takt_dim_is_number(n->type->dim[rank - 1 - a->is_turned])
+               ? NULL
+               : "the width of its values is not a number";
 }
 
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
 {
     const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
-    const takt_id at = n == NULL ? TAKT_NONE : unmoved(u, n->in[0]);
-    const takt_node *soft = n == NULL ? NULL : takt_known_op(u.g, at, &takt_op_softmax);
-    if (soft == NULL)
+    *a = (takt_attended){.mask = TAKT_NONE, .chosen = TAKT_NONE, .windows = TAKT_NONE, .scale = 1};
+    bool is_alone;
+    const takt_id at = weights_of(u, n, a, &is_alone);
+    if (at == TAKT_NONE)
         return "";
+    const takt_node *soft = &u.g->nodes[at];
     const int64_t axis = takt_node_int(soft, "axis");
-    *a = (takt_attended){.mask = TAKT_NONE, .windows = TAKT_NONE, .soft = at, .scale = 1};
+    a->soft = at;
     takt_id plain;
-    const takt_id scores = before_windows(u, soft->in[0], &a->windows);
+    const takt_id scores = before_windows(u, soft->in[0], a);
     const takt_node *product = find_product(u, scores, a, &plain);
     if (product == NULL)
-        return takt_known_op(u.g, scores, &takt_op_select) != NULL
-                   ? "its mask is a selection, which gives a row of absent keys another value"
+        return takt_known_op(u.g, scores, &takt_op_select) != NULL && a->chosen == TAKT_NONE
+                   ? "its mask selects something else than a large negative number"
                    : "what softmax reads is not a product";
     if (axis != -1 && axis != soft->type->rank - 1)
         return "softmax is not over the last axis";
-    if (u.of[at] != 1 || u.of[scores] != 1 || u.of[plain] != 1 || u.of[product - u.g->nodes] != 1)
+    if (!is_alone || u.of[scores] != 1 || u.of[plain] != 1 || u.of[product - u.g->nodes] != 1)
         return "a value inside it is used elsewhere too";
     if (!takt_type_same(u.g->dims, takt_type_of(u.g, plain), soft->type))
         return "its mask makes the scores larger";
     if (n->type->dtype != TAKT_F32)
         return "its kernels are for f32";
-    if (takt_node_int(n, "transpose_a") != 0)
-        return "its weights are transposed";
-    if (takt_type_of(u.g, n->in[1])->rank != n->type->rank || product->type->rank != n->type->rank)
+    if (product->type->rank != n->type->rank)
         return "its two products differ in their axes";
-    if (!takt_dim_is_number(n->type->dim[n->type->rank - 1]))
-        return "the width of its values is not a number";
-    a->is_transposed[V] = takt_node_int(n, "transpose_b") != 0;
-    a->part[V] = n->in[1];
-    return read_scores(u, product, a);
-}
-
-/* ---- what it becomes ---- */
-
-static bool is_perm(const takt_graph *g, takt_id id, const int64_t perm[4])
-{
-    const takt_node *n = takt_known_op(g, id, &takt_op_transpose);
-    const takt_attr *given = n != NULL ? takt_node_attr(n, "perm") : NULL;
-    if (given == NULL || given->count != 4)
-        return false;
-    for (int i = 0; i < 4; i++)
-        if (given->i64s[i] != perm[i])
-            return false;
-    return true;
-}
-
-/* Keys or values that are repeated for several heads: [batch, kv, rows, dim] before that, else the
- * value itself. */
-static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
-{
-    const takt_node *flat = takt_known_op(g, id, &takt_op_reshape);
-    const takt_node *wide = flat != NULL ? takt_known_op(g, flat->in[0], &takt_op_broadcast) : NULL;
-    const takt_node *apart = wide != NULL ? takt_known_op(g, wide->in[0], &takt_op_reshape) : NULL;
-    if (apart == NULL || wide->type->rank != 5 || apart->type->rank != 5 || flat->type->rank != 4)
-        return id;
-    const takt_type *from = takt_type_of(g, apart->in[0]);
-    const takt_type *t = apart->type;
-    bool fits = from->rank == 4 && t->dim[2] == 1 && takt_dim_is_number(from->dim[1]);
-    for (int d = 0; d < 4 && fits; d++) {
-        const int k = d < 2 ? d : d + 1;
-        fits = t->dim[k] == from->dim[d] && wide->type->dim[k] == from->dim[d] &&
-               (d == 1 || flat->type->dim[d] == from->dim[d]);
-    }
-    if (!fits)
-        return id;
-    *shared = from->dim[1];
-    return apart->in[0];
-}
-
-static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t shared, double scale)
-{
-    const takt_named_attr attrs[] = {{"heads", takt_attr_i64(heads)},
-                                     {"kv_heads", takt_attr_i64(shared)},
-                                     {"scale", takt_attr_f64(scale)}};
-    return takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
-}
-
-/* The mask of every sample and head, or TAKT_NONE. */
-static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
-{
-    const takt_id mask = a->mask == TAKT_NONE ? TAKT_NONE : r->map[a->mask];
-    if (a->windows == TAKT_NONE)
-        return mask;
-    const takt_type t = *takt_type_of(r->out, r->map[a->windows]);
-    const takt_id windows = takt_reshape(r->out, r->map[a->windows], t.dim + 1, 4);
-    return mask == TAKT_NONE ? windows : takt_add(r->out, mask, windows);
-}
-
-/* Whether all parts come from rows, and a mask matches their samples and heads. */
-static bool find_rows(const takt_rewrite *r, const takt_attended *a, takt_heads found[3],
-                      int64_t shared[3])
-{
-    static const int64_t last[4] = {0, 1, 3, 2};
-    const takt_graph *g = r->in;
-    const takt_type *soft = takt_type_of(g, a->soft);
-    for (int k = 0; k < 3; k++) {
-        bool is_transposed = a->is_transposed[k];
-        takt_id id = a->part[k];
-        if (k == K && is_transposed && is_perm(g, id, last) &&
-            takt_known_op(g, g->nodes[id].in[0], &takt_op_reshape) != NULL) {
-            id = g->nodes[id].in[0];
-            is_transposed = false;
-        }
-        shared[k] = -1;
-        id = k == Q || is_transposed ? id : shared_of(g, id, &shared[k]);
-        if (!takt_find_heads(g, id, is_transposed, &found[k]) ||
-            !takt_dim_is_number(found[k].heads) ||
-            !takt_dim_same(g->dims, found[k].batch, found[Q].batch) ||
-            found[k].heads != (shared[k] < 0 ? found[Q].heads : shared[k]))
-            return false;
-        shared[k] = found[k].heads;
-    }
-    const bool is_masked = a->mask != TAKT_NONE || a->windows != TAKT_NONE;
-    return shared[K] == shared[V] &&
-           (!is_masked ||
-            (soft->rank == 4 && takt_dim_same(g->dims, soft->dim[0], found[Q].batch) &&
-             soft->dim[1] == found[Q].heads));
-}
-
-/* Heads split from rows are read in place. */
-static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
-{
-    static const int64_t back[4] = {0, 2, 1, 3};
-    takt_graph *g = r->out;
-    const takt_type root = *r->in->nodes[r->id].type;
-    takt_heads part[3];
-    int64_t shared[3];
-    takt_id in[4];
-    if (!find_rows(r, a, part, shared))
-        return TAKT_NONE;
-    for (int k = 0; k < 3; k++)
-        in[k] = takt_make_rows(r, &part[k]);
-    in[3] = whole_mask(r, a);
-    takt_id y = call(g, in, part[Q].heads, shared[K], a->scale);
-    if (y == TAKT_NONE)
-        return y;
-    const takt_dim cut[4] = {part[Q].batch, part[Q].rows, part[Q].heads, part[V].dim};
-    y = takt_transpose(g, takt_reshape(g, y, cut, 4), back, 4);
-    return y == TAKT_NONE || takt_type_same(g->dims, takt_type_of(g, y), &root)
-               ? y
-               : takt_reshape(g, y, root.dim, (size_t)root.rank);
-}
-
-/* The mask if heads are separate samples: [1 or batch, 1, queries, keys]. */
-static bool flat_mask(takt_graph *g, takt_id given, int rank, takt_id *mask)
-{
-    takt_type t = *takt_type_of(g, given);
-    takt_dim dims[4] = {1, 1, 1, 1};
-    if (t.rank > rank)
-        return false;
-    if (rank == 4) {
-        for (int d = 0; d + 2 < t.rank; d++)
-            if (t.dim[d] != 1)
-                return false;
-        *mask = given;
-        return true;
-    }
-    for (int d = 0; d < t.rank; d++) /* [batch, queries, keys], aligned at the end */
-        dims[4 - t.rank + d - (t.rank == 3 && d == 0)] = t.dim[d];
-    if (t.rank == 3)
-        dims[1] = 1;
-    *mask = takt_reshape(g, given, dims, 4);
-    return true;
-}
-
-/* [batch, heads, rows, dim] or [batch, rows, dim] as samples with one head each. */
-static takt_id flat(takt_graph *g, takt_id id)
-{
-    if (id == TAKT_NONE)
-        return id;
-    const takt_type t = *takt_type_of(g, id);
-    const takt_dim dims[3] = {takt_make_product(g, t.dim, t.rank - 2), t.dim[t.rank - 2],
-                              t.dim[t.rank - 1]};
-    return t.rank == 3 ? id : takt_reshape(g, id, dims, 3);
-}
-
-static takt_id transposed_back(takt_graph *g, takt_id id)
-{
-    static const int64_t three[3] = {0, 2, 1}, four[4] = {0, 1, 3, 2};
-    const int rank = takt_type_of(g, id)->rank;
-    return takt_transpose(g, id, rank == 3 ? three : four, (size_t)rank);
-}
-
-static bool same_lead(const takt_graph *g, takt_id a, takt_id b)
-{
-    const takt_type *x = takt_type_of(g, a), *y = takt_type_of(g, b);
-    for (int d = 0; d + 2 < x->rank; d++)
-        if (!takt_dim_same(g->dims, x->dim[d], y->dim[d]))
-            return false;
-    return true;
-}
-
-takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why)
-{
-    takt_graph *g = r->out;
-    const takt_type root = *r->in->nodes[r->id].type;
-    takt_id in[4] = {r->map[a->part[Q]], r->map[a->part[K]], r->map[a->part[V]], TAKT_NONE};
-    for (int k = 0; k < 3; k++)
-        if (!same_lead(r->in, r->id, a->part[k])) { /* a product may pair every head with every */
-            *why = "keys or values are shared by several heads";
-            return TAKT_NONE;
-        }
-    const takt_id by_rows = from_rows(r, a);
-    if (by_rows != TAKT_NONE || g->status != TAKT_OK)
-        return by_rows;
-    if (a->windows != TAKT_NONE ||
-        (a->mask != TAKT_NONE && takt_type_of(r->in, a->soft)->rank != root.rank)) {
-        *why = "its mask has other axes than its products, whose heads were not cut from rows";
-        return TAKT_NONE;
-    }
-    if (a->mask != TAKT_NONE && !flat_mask(g, r->map[a->mask], root.rank, &in[3])) {
-        *why = "its mask differs between heads, which were not cut from rows";
-        return TAKT_NONE;
-    }
-    for (int k = 0; k < 3; k++)
-        in[k] = flat(g, a->is_transposed[k] ? transposed_back(g, in[k]) : in[k]);
-    const takt_id y = call(g, in, 1, 1, a->scale);
-    return y == TAKT_NONE ? y : takt_reshape(g, y, root.dim, (size_t)root.rank);
+    const char *why = read_values(u, n, a);
+    return why != NULL ? why : read_scores(u, product, a);
 }

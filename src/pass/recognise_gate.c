@@ -231,6 +231,26 @@ static const char *silu(takt_uses u, takt_id x, takt_id gate, double scale, takt
     return NULL;
 }
 
+/* x / (1 + exp(-x)). */
+static const char *silu_quotient(takt_uses u, const takt_node *n, takt_gate *found)
+{
+    const takt_node *sum = takt_known_op(u.g, n->in[1], &takt_op_add);
+    for (int k = 0; sum != NULL && k < 2; k++) {
+        double one;
+        const takt_node *grown = takt_known_op(u.g, sum->in[k], &takt_op_exp);
+        poly inner;
+        if (grown == NULL || !poly_of(u.g, grown->in[0], n->in[0], 0, &inner) || !is_line(&inner) ||
+            inner.c[0] != 0 || inner.c[1] != -1 || !takt_known_scalar(u.g, sum->in[1 - k], &one) ||
+            one != 1)
+            continue;
+        if (u.of[n->in[1]] != 1 || u.of[sum->in[k]] != 1)
+            return "a value inside it is used elsewhere too";
+        *found = (takt_gate){&takt_op_silu, false, n->in[0]};
+        return NULL;
+    }
+    return "";
+}
+
 static const char *match(takt_uses u, takt_id root, bool is_loose, takt_gate *found)
 {
     product p = {.scale = 1};
@@ -256,6 +276,9 @@ const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found)
     if ((op != &takt_op_mul && op != &takt_op_div) ||
         !takt_dtype_is_float(u.g->nodes[root].type->dtype))
         return "";
-    const char *why = match(u, root, false, found);
+    const char *why = op == &takt_op_div ? silu_quotient(u, &u.g->nodes[root], found) : "";
+    if (why == NULL)
+        return NULL;
+    why = match(u, root, false, found);
     return why == NULL || match(u, root, true, found) == NULL ? NULL : why;
 }

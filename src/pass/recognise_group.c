@@ -30,10 +30,12 @@ static const takt_node *side_of(const takt_graph *g, const takt_node *n, const t
 
 const char *takt_match_group(takt_uses u, takt_id root, takt_grouped *found)
 {
-    const takt_node *n = takt_known_op(u.g, root, &takt_op_add);
-    takt_id product, back;
-    const takt_node *by = side_of(u.g, n, &takt_op_mul, &product, &found->beta);
-    const takt_node *whole = side_of(u.g, by, &takt_op_reshape, &back, &found->gamma);
+    const takt_node *n = &u.g->nodes[root];
+    const bool is_bare = n->op == &takt_op_reshape;
+    takt_id product = root, back = root;
+    found->gamma = found->beta = TAKT_NONE;
+    const takt_node *by = is_bare ? n : side_of(u.g, n, &takt_op_mul, &product, &found->beta);
+    const takt_node *whole = is_bare ? n : side_of(u.g, by, &takt_op_reshape, &back, &found->gamma);
     const takt_node *inner =
         whole != NULL ? takt_known_op(u.g, whole->in[0], &takt_op_instance_norm) : NULL;
     const takt_node *cut =
@@ -54,9 +56,9 @@ const char *takt_match_group(takt_uses u, takt_id root, takt_grouped *found)
         (inner->in_count > 2 && inner->in[2] != TAKT_NONE &&
          !takt_match_value(u.g, inner->in[2], 0)))
         return "its groups have scales of their own";
-    if (!is_per_channel(u.g, found->gamma, x) || !is_per_channel(u.g, found->beta, x))
+    if (!is_bare && (!is_per_channel(u.g, found->gamma, x) || !is_per_channel(u.g, found->beta, x)))
         return "its scale and shift are not one for each channel";
-    if (u.of[product] != 1 || u.of[back] != 1 || u.of[whole->in[0]] != 1)
+    if ((!is_bare && (u.of[product] != 1 || u.of[back] != 1)) || u.of[whole->in[0]] != 1)
         return "a part of it is used elsewhere too";
     return NULL;
 }

@@ -16,13 +16,15 @@ static bool square_of(const takt_graph *g, takt_id id, takt_id *x)
     return n->op == &takt_op_pow && takt_known_scalar(g, n->in[1], &exponent) && exponent == 2;
 }
 
-/* The axes of a mean: the last one, all of a group, or others. */
-typedef enum axes_kind { LAST, GROUP, OTHER } axes_kind;
+/* The axes of a mean: the last one, that of channels, all of a group, or others. */
+typedef enum axes_kind { LAST, CHANNELS, GROUP, OTHER } axes_kind;
 
 static axes_kind kind_of(const takt_attr *axes, int rank)
 {
-    if (axes->count == 1)
-        return axes->i64s[0] == -1 || axes->i64s[0] == rank - 1 ? LAST : OTHER;
+    if (axes->count == 1) {
+        const int64_t axis = axes->i64s[0] < 0 ? axes->i64s[0] + rank : axes->i64s[0];
+        return axis == rank - 1 ? LAST : axis == 1 ? CHANNELS : OTHER;
+    }
     bool seen[TAKT_MAX_RANK] = {false};
     for (uint32_t i = 0; i < axes->count; i++)
         seen[axes->i64s[i] < 0 ? axes->i64s[i] + rank : axes->i64s[i]] = true;
@@ -30,6 +32,16 @@ static axes_kind kind_of(const takt_attr *axes, int rank)
         if (seen[d] == (d == 0 || d == rank - 2))
             return OTHER;
     return rank > 3 ? GROUP : OTHER;
+}
+
+/* Whether a mean over one axis was reshaped to have it again, as 1. */
+static bool keeps_axis(const takt_type *to, const takt_type *from, axes_kind kind)
+{
+    const int axis = kind == LAST ? from->rank - 1 : 1;
+    bool fits = to->rank == from->rank && (kind == LAST || kind == CHANNELS);
+    for (int d = 0; fits && d < to->rank; d++)
+        fits = to->dim[d] == (d == axis ? 1 : from->dim[d]);
+    return fits;
 }
 
 /* The mean, its axes kept as 1. tf2onnx writes a pool where there are three axes. */
@@ -41,14 +53,36 @@ static bool mean_of(const takt_graph *g, takt_id id, takt_id *x, axes_kind *kind
         *kind = n->type->rank != 3 || takt_node_int(n, "layout") != TAKT_NCHW ? OTHER : LAST;
         return true;
     }
-    n = takt_known_op(g, id, &takt_op_reduce_mean);
+    const takt_node *kept = takt_known_op(g, id, &takt_op_reshape);
+    n = takt_known_op(g, kept != NULL ? kept->in[0] : id, &takt_op_reduce_mean);
     if (n == NULL)
         return false;
     const takt_attr *axes = takt_node_attr(n, "axes");
-    const int rank = takt_type_of(g, n->in[0])->rank;
+    const takt_type *from = takt_type_of(g, n->in[0]);
     *x = n->in[0];
-    *kind = takt_node_int(n, "keep") == 0 ? OTHER : kind_of(axes, rank);
+    *kind = kind_of(axes, from->rank);
+    if (takt_node_int(n, "keep") == 0 || kept != NULL)
+        *kind = kept != NULL && takt_node_int(n, "keep") == 0 && keeps_axis(kept->type, from, *kind)
+                    ? *kind
+                    : OTHER;
     return true;
+}
+
+/* Two means of the same axes of one value. */
+static bool same_mean(const takt_graph *g, takt_id a, takt_id b)
+{
+    takt_id x, y;
+    axes_kind k, l;
+    return a == b || (a != TAKT_NONE && b != TAKT_NONE && mean_of(g, a, &x, &k) &&
+                      mean_of(g, b, &y, &l) && x == y && k == l && k != OTHER);
+}
+
+/* Two deviations from such means. */
+static bool same_deviation(const takt_graph *g, takt_id a, takt_id b)
+{
+    const takt_node *m = takt_known_op(g, a, &takt_op_sub), *n = takt_known_op(g, b, &takt_op_sub);
+    return a == b ||
+           (m != NULL && n != NULL && m->in[0] == n->in[0] && same_mean(g, m->in[1], n->in[1]));
 }
 
 /* x - mean(x). */
@@ -113,55 +147,95 @@ static bool root_of(const takt_graph *g, takt_id id, bool is_inverse, spread *s)
            root_of(g, n->in[1], false, s);
 }
 
-static const char *accept(takt_uses u, takt_id x, takt_id root, const spread *s, bool is_centred)
+/* `readers` of the root are part of the pattern. */
+static const char *accept(takt_uses u, takt_id root, const spread *s, bool is_centred,
+                          uint32_t readers)
 {
-    const takt_type *t = takt_type_of(u.g, x);
-    if (s->kind != LAST)
-        return "it is not over the last axis alone";
-    if (!takt_dim_is_number(t->dim[t->rank - 1]))
-        return "the size of the last axis has a name";
+    const takt_type *t = takt_type_of(u.g, s->x);
+    if (s->kind != LAST && s->kind != CHANNELS)
+        return "it is not over the last axis alone, or over axis 1";
+    if (!takt_dim_is_number(t->dim[s->kind == LAST ? t->rank - 1 : 1]))
+        return "the size of its axis has a name";
     if (t->dtype != TAKT_F32 && t->dtype != TAKT_F64)
         return "its kernels are for f32 and f64";
-    if (u.of[root] != 1)
+    if (u.of[root] > readers)
         return is_centred ? "the deviation is used elsewhere too"
                           : "the root is used elsewhere too";
     return NULL;
 }
 
+/* `id` as the value of which `s` is the spread, with or without a factor `*gamma`. */
+static bool is_spread(const takt_graph *g, takt_id id, const spread *s, takt_id *gamma)
+{
+    *gamma = TAKT_NONE;
+    if (same_deviation(g, id, s->of))
+        return true;
+    const takt_node *n = takt_known_op(g, id, &takt_op_mul);
+    for (int k = 0; n != NULL && k < 2; k++) {
+        *gamma = n->in[1 - k];
+        if (same_deviation(g, n->in[k], s->of))
+            return true;
+    }
+    return false;
+}
+
 static const char *normalised(takt_uses u, takt_id above, takt_id root, const spread *s,
                               takt_normed *found)
 {
-    const bool is_centred = s->mean != TAKT_NONE && above == s->of;
-    if (!is_centred && (above != s->of || s->mean != TAKT_NONE))
+    takt_id gamma;
+    if (!is_spread(u.g, above, s, &gamma))
         return s->mean != TAKT_NONE && above != s->x ? "what it divides is not what it squares"
                                                      : "";
-    *found = (takt_normed){is_centred, s->x, TAKT_NONE, TAKT_NONE, s->epsilon, false};
-    return accept(u, s->x, root, s, is_centred);
+    const bool is_centred = s->mean != TAKT_NONE;
+    *found = (takt_normed){.is_centred = is_centred,
+                           .x = s->x,
+                           .gamma = gamma,
+                           .beta = TAKT_NONE,
+                           .epsilon = s->epsilon,
+                           .is_channels = s->kind == CHANNELS};
+    return accept(u, root, s, is_centred, 1);
 }
 
-/* mean * scale in beta - mean * scale, or in beta + -mean * scale; NULL: `id` is neither. */
+/* A product of which one factor is negated, or NULL. */
+static const takt_node *negated_product(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_mul);
+    return n != NULL && (takt_known_op(g, n->in[0], &takt_op_neg) != NULL ||
+                         takt_known_op(g, n->in[1], &takt_op_neg) != NULL)
+               ? n
+               : NULL;
+}
+
+/* mean * scale in beta - mean * scale, in beta + -mean * scale, or in that without beta; NULL: `id`
+ * is none of them. */
 static const takt_node *shift_of(const takt_graph *g, takt_id id, takt_id *beta, bool *is_negated)
 {
-    const takt_node *n = &g->nodes[id];
-    *is_negated = n->op == &takt_op_add;
+    const takt_node *n = &g->nodes[id], *whole = negated_product(g, id);
+    *is_negated = n->op == &takt_op_add || whole != NULL;
+    *beta = TAKT_NONE;
+    if (whole != NULL)
+        return whole;
     if (n->op == &takt_op_sub) {
         *beta = n->in[0];
         return takt_known_op(g, n->in[1], &takt_op_mul);
     }
     for (int k = 0; *is_negated && k < 2; k++) {
-        const takt_node *down = takt_known_op(g, n->in[k], &takt_op_mul);
+        const takt_node *down = negated_product(g, n->in[k]);
         *beta = n->in[1 - k];
-        if (down != NULL && (takt_known_op(g, down->in[0], &takt_op_neg) != NULL ||
-                             takt_known_op(g, down->in[1], &takt_op_neg) != NULL))
+        if (down != NULL)
             return down;
     }
     return NULL;
 }
 
-/* 1 / root times gamma, in either order. */
+/* 1 / root, perhaps times gamma, in either order. */
 static bool scale_of(const takt_graph *g, takt_id id, takt_id *root, takt_id *gamma, spread *s)
 {
     const takt_node *by = takt_known_op(g, id, &takt_op_mul);
+    *root = id;
+    *gamma = TAKT_NONE;
+    if (root_of(g, id, true, s))
+        return true;
     for (int side = 0; by != NULL && side < 2; side++)
         if (root_of(g, by->in[side], true, s)) {
             *root = by->in[side];
@@ -171,14 +245,15 @@ static bool scale_of(const takt_graph *g, takt_id id, takt_id *root, takt_id *ga
     return false;
 }
 
-static const char *accept_group(takt_uses u, takt_id root, const takt_normed *found)
+static const char *accept_group(takt_uses u, takt_id root, const takt_normed *found,
+                                uint32_t readers)
 {
     const takt_type *t = takt_type_of(u.g, found->x);
     if (!takt_dim_is_number(t->dim[t->rank - 1]) || !takt_dim_is_number(t->dim[t->rank - 2]))
         return "the number of channels has a name";
     if (t->dtype != TAKT_F32 && t->dtype != TAKT_F64)
         return "its kernels are for f32 and f64";
-    return u.of[root] == 1 ? NULL : "the root is used elsewhere too";
+    return u.of[root] <= readers ? NULL : "the root is used elsewhere too";
 }
 
 /* x * scale + (beta - mean * scale), scale = gamma / root. */
@@ -201,9 +276,12 @@ static const char *by_scale(takt_uses u, takt_id a, takt_id b, takt_normed *foun
                 continue;
             mean = minus->in[0];
         }
-        if (scale_of(g, scale, &root, &gamma, &s) && s.x == x && s.mean == mean) {
-            *found = (takt_normed){true, x, gamma, beta, s.epsilon, s.kind == GROUP};
-            return found->is_grouped ? accept_group(u, root, found) : accept(u, x, root, &s, true);
+        if (scale_of(g, scale, &root, &gamma, &s) && s.x == x && same_mean(g, s.mean, mean)) {
+            *found =
+                (takt_normed){true, x, gamma, beta, s.epsilon, s.kind == CHANNELS, s.kind == GROUP};
+            const uint32_t readers = gamma == TAKT_NONE ? 2 : 1;
+            return found->is_grouped ? accept_group(u, root, found, readers)
+                                     : accept(u, root, &s, true, readers);
         }
     }
     return "";
@@ -214,10 +292,15 @@ static const char *scaled(takt_uses u, takt_id x, takt_id scale, takt_normed *fo
 {
     takt_id root, gamma;
     spread s;
-    if (!scale_of(u.g, scale, &root, &gamma, &s) || s.of != x)
+    if (!scale_of(u.g, scale, &root, &gamma, &s) || gamma == TAKT_NONE || s.of != x)
         return "";
-    *found = (takt_normed){s.mean != TAKT_NONE, s.x, gamma, TAKT_NONE, s.epsilon, false};
-    return u.of[scale] == 1 ? accept(u, s.x, root, &s, found->is_centred) : "";
+    *found = (takt_normed){.is_centred = s.mean != TAKT_NONE,
+                           .x = s.x,
+                           .gamma = gamma,
+                           .beta = TAKT_NONE,
+                           .epsilon = s.epsilon,
+                           .is_channels = s.kind == CHANNELS};
+    return u.of[scale] == 1 ? accept(u, root, &s, found->is_centred, 1) : "";
 }
 
 const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found)
@@ -233,7 +316,9 @@ const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found)
         return normalised(u, n->in[0], n->in[1], &s, found);
     for (int k = 0; n->op == &takt_op_mul && k < 2; k++) {
         if (root_of(u.g, n->in[k], true, &s)) /* or it is scaled first, for by_scale */
-            return n->in[1 - k] == s.of ? normalised(u, s.of, n->in[k], &s, found) : "";
+            return same_deviation(u.g, n->in[1 - k], s.of)
+                       ? normalised(u, n->in[1 - k], n->in[k], &s, found)
+                       : "";
         why = scaled(u, n->in[1 - k], n->in[k], found);
         if (why == NULL || why[0] != '\0')
             return why;

@@ -1,9 +1,11 @@
 /* recognise_rotary.c - rotary embeddings written as slices and concatenations:
  * x * cos + rotate_half(x) * sin, or each half by itself. rotate_half exchanges the halves of x and
- * negates one of them. */
+ * negates one of them. Instead of halves it may be neighbours that are pairs. */
 #include <string.h>
 
 #include "pass/recognise.h"
+
+enum { PAIR = 2 };
 
 static int last_axis(const takt_graph *g, takt_id id)
 {
@@ -22,23 +24,41 @@ static bool is_last(const takt_node *n, const char *attr, int rank)
     return (axis < 0 ? axis + rank : axis) == rank - 1;
 }
 
-/* Half `which` of the last axis of the value that `*x` gets. */
-static bool half_of(const takt_graph *g, takt_id id, int which, takt_id *x)
+/* Element `which` of the last axis, [..., half, 2], of a value that was [..., 2 * half]. */
+static bool element_of(const takt_graph *g, takt_id id, int which, takt_id *x)
+{
+    const takt_node *flat = takt_known_op(g, id, &takt_op_reshape);
+    const takt_node *cut = flat == NULL ? NULL : takt_known_op(g, flat->in[0], &takt_op_slice);
+    const takt_node *pairs = cut == NULL ? NULL : takt_known_op(g, cut->in[0], &takt_op_reshape);
+    if (pairs == NULL || width(g, flat->in[0]) != 1 || width(g, cut->in[0]) != PAIR ||
+        !takt_dim_is_number(width(g, pairs->in[0])) ||
+        width(g, pairs->in[0]) != PAIR * width(g, id))
+        return false;
+    const takt_attr *axes = takt_node_attr(cut, "axes"), *start = takt_node_attr(cut, "start");
+    *x = pairs->in[0];
+    return axes->count == 1 && start->count == 1 &&
+           (axes->i64s[0] == -1 || axes->i64s[0] == last_axis(g, cut->in[0])) &&
+           (start->i64s[0] == which || start->i64s[0] == which - PAIR);
+}
+
+/* Member `which` of the pairs in the last axis of the value that `*x` gets. */
+static bool member_of(const takt_graph *g, takt_id id, int which, bool is_paired, takt_id *x)
 {
     const takt_node *n = takt_known_op(g, id, &takt_op_slice);
     if (n == NULL)
-        return false;
+        return is_paired && element_of(g, id, which, x);
     const takt_attr *axes = takt_node_attr(n, "axes"), *start = takt_node_attr(n, "start"),
                     *step = takt_node_attr(n, "step");
     const int last = last_axis(g, id);
     const takt_dim half = width(g, id), all = width(g, n->in[0]);
-    if (start->count != 1 || axes->count != 1 || (step->count == 1 && step->i64s[0] != 1) ||
+    const int64_t by = step->count == 1 ? step->i64s[0] : 1;
+    if (start->count != 1 || axes->count != 1 || by != (is_paired ? PAIR : 1) ||
         !takt_dim_is_number(all) || half * 2 != all)
         return false;
     const int64_t axis = axes->i64s[0] < 0 ? axes->i64s[0] + last + 1 : axes->i64s[0];
     const int64_t first = start->i64s[0] < 0 ? start->i64s[0] + all : start->i64s[0];
     *x = n->in[0];
-    return axis == last && first == which * half;
+    return axis == last && first == which * (is_paired ? 1 : half);
 }
 
 /* What `id` negates, through known factors and sums with zero; or TAKT_NONE. */
@@ -55,28 +75,48 @@ static takt_id negated(const takt_graph *g, takt_id id)
     return scale == -1 ? id : TAKT_NONE;
 }
 
-/* concat(-second half, first half). */
-static bool is_rotated_half(const takt_graph *g, takt_id id, takt_id *x)
+/* The two members that `id` joins: halves by a concat; or neighbours, which each get an axis of 1
+ * first, and the result's two last axes become one. */
+static bool joined(const takt_graph *g, takt_id id, bool is_paired, takt_id member[PAIR])
 {
-    const takt_node *n = takt_known_op(g, id, &takt_op_concat);
-    takt_id other;
-    if (n == NULL || n->in_count != 2 || !is_last(n, "axis", n->type->rank))
+    const takt_node *flat = takt_known_op(g, id, &takt_op_reshape);
+    if (is_paired && flat == NULL)
         return false;
-    const takt_id second = negated(g, n->in[0]);
-    return second != TAKT_NONE && half_of(g, second, 1, x) && half_of(g, n->in[1], 0, &other) &&
-           *x == other;
+    const takt_node *n = takt_known_op(g, is_paired ? flat->in[0] : id, &takt_op_concat);
+    if (n == NULL || n->in_count != PAIR || !is_last(n, "axis", n->type->rank))
+        return false;
+    for (int k = 0; k < PAIR; k++) {
+        const takt_node *apart = is_paired ? takt_known_op(g, n->in[k], &takt_op_reshape) : NULL;
+        member[k] = apart != NULL ? apart->in[0] : n->in[k];
+        if (is_paired && (apart == NULL || width(g, n->in[k]) != 1 ||
+                          width(g, member[k]) * PAIR != width(g, id)))
+            return false;
+    }
+    return true;
+}
+
+/* The pairs exchanged: (-second, first). */
+static bool is_exchanged(const takt_graph *g, takt_id id, bool is_paired, takt_id *x)
+{
+    takt_id member[PAIR], other;
+    if (!joined(g, id, is_paired, member))
+        return false;
+    const takt_id second = negated(g, member[0]);
+    return second != TAKT_NONE && member_of(g, second, 1, is_paired, x) &&
+           member_of(g, member[1], 0, is_paired, &other) && *x == other;
 }
 
 /* ---- halves that are equal ---- */
 
-static bool constant_repeats(const takt_node *n, size_t half)
+/* Runs of `run` elements are there twice, one after the other. */
+static bool constant_repeats(const takt_node *n, size_t run)
 {
     size_t count;
-    const size_t bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8 * half;
+    const size_t bytes = (size_t)takt_dtype_bits(n->type->dtype) / 8 * run;
     if (bytes == 0 || !takt_type_count(n->type, &count))
         return false;
     const char *data = takt_tensor_data(n->attr[0].tensor);
-    for (size_t i = 0; i < count / (2 * half); i++)
+    for (size_t i = 0; i < count / (2 * run); i++)
         if (memcmp(data + 2 * i * bytes, data + (2 * i + 1) * bytes, bytes) != 0)
             return false;
     return true;
@@ -140,17 +180,33 @@ static const char *accept(takt_uses u, takt_id root, const takt_rotated *r)
     return same_type(u.g, r->cosine, r->sine) ? NULL : "cosines and sines differ in shape";
 }
 
-/* x * cos + rotate_half(x) * sin. */
+/* Whether each pair has one angle. */
+static bool repeats(const takt_graph *g, takt_id id, const takt_rotated *r)
+{
+    const takt_node *n = &g->nodes[id];
+    if (!r->is_paired)
+        return doubled(g, id, r->half, 0);
+    if (n->op == &takt_op_reshape && n->in_count > 0) { /* [..., half, 1] for both */
+        const takt_node *wide = takt_known_op(g, n->in[0], &takt_op_broadcast);
+        if (wide != NULL && width(g, n->in[0]) == PAIR && width(g, wide->in[0]) == 1 &&
+            width(g, id) == PAIR * r->half)
+            return true;
+    }
+    return width(g, id) == PAIR * r->half && n->op == &takt_op_constant && constant_repeats(n, 1);
+}
+
+/* x * cos + exchanged(x) * sin. */
 static const char *by_whole(takt_uses u, takt_id root, takt_rotated *found)
 {
     const takt_graph *g = u.g;
     const takt_node *n = &g->nodes[root];
-    for (int k = 0; k < 8; k++) {
+    for (int k = 0; k < 16; k++) {
+        found->is_paired = k >= 8;
         const takt_id plain = n->in[k & 1], exchanged = n->in[1 - (k & 1)];
         const takt_node *a = takt_known_op(g, plain, &takt_op_mul),
                         *b = takt_known_op(g, exchanged, &takt_op_mul);
         const int i = k >> 1 & 1, j = k >> 2 & 1;
-        if (a == NULL || b == NULL || !is_rotated_half(g, b->in[j], &found->x) ||
+        if (a == NULL || b == NULL || !is_exchanged(g, b->in[j], found->is_paired, &found->x) ||
             a->in[i] != found->x)
             continue;
         found->cosine = a->in[1 - i];
@@ -159,14 +215,14 @@ static const char *by_whole(takt_uses u, takt_id root, takt_rotated *found)
         found->is_doubled = true;
         if (u.of[plain] != 1 || u.of[exchanged] != 1)
             return "a part of it is used elsewhere too";
-        if (!doubled(g, found->cosine, found->half, 0) || !doubled(g, found->sine, found->half, 0))
-            return "the halves of its cosines and sines are not known to be equal";
+        if (!repeats(g, found->cosine, found) || !repeats(g, found->sine, found))
+            return "the cosines and sines of a pair are not known to be equal";
         return accept(u, root, found);
     }
     return "";
 }
 
-/* One half, p * a (+ or -) q * b: the factors of half `which` of x, and of the other half. */
+/* One member, p * a (+ or -) q * b: the factors of member `which` of x, and of the other. */
 static bool half_sum(const takt_graph *g, takt_id id, int which, takt_rotated *r, takt_id *other)
 {
     const takt_node *n = takt_known_op(g, id, which == 0 ? &takt_op_sub : &takt_op_add);
@@ -177,8 +233,8 @@ static bool half_sum(const takt_graph *g, takt_id id, int which, takt_rotated *r
         const takt_node *a = takt_known_op(g, n->in[swap], &takt_op_mul),
                         *b = takt_known_op(g, n->in[1 - swap], &takt_op_mul);
         const int i = k >> 1 & 1, j = k >> 2 & 1;
-        if (a == NULL || b == NULL || !half_of(g, a->in[i], which, &r->x) ||
-            !half_of(g, b->in[j], 1 - which, other) || *other != r->x)
+        if (a == NULL || b == NULL || !member_of(g, a->in[i], which, r->is_paired, &r->x) ||
+            !member_of(g, b->in[j], 1 - which, r->is_paired, other) || *other != r->x)
             continue;
         r->cosine = a->in[1 - i];
         r->sine = b->in[1 - j];
@@ -187,15 +243,14 @@ static bool half_sum(const takt_graph *g, takt_id id, int which, takt_rotated *r
     return false;
 }
 
-/* concat(a * cos - b * sin, b * cos + a * sin) of the halves a and b. */
-static const char *by_halves(takt_uses u, takt_id root, takt_rotated *found)
+/* a * cos - b * sin and b * cos + a * sin of the members a and b, joined. */
+static const char *by_members(takt_uses u, takt_id root, bool is_paired, takt_rotated *found)
 {
-    const takt_node *n = &u.g->nodes[root];
-    takt_rotated second;
-    takt_id x;
-    if (n->in_count != 2 || !is_last(n, "axis", n->type->rank) ||
-        !half_sum(u.g, n->in[0], 0, found, &x) || !half_sum(u.g, n->in[1], 1, &second, &x) ||
-        second.x != found->x)
+    takt_rotated second = {.is_paired = is_paired};
+    takt_id x, member[PAIR];
+    found->is_paired = is_paired;
+    if (!joined(u.g, root, is_paired, member) || !half_sum(u.g, member[0], 0, found, &x) ||
+        !half_sum(u.g, member[1], 1, &second, &x) || second.x != found->x)
         return "";
     if (second.cosine != found->cosine || second.sine != found->sine)
         return "its halves are rotated by different angles";
@@ -208,8 +263,7 @@ static const char *by_halves(takt_uses u, takt_id root, takt_rotated *found)
 
 const char *takt_match_rotary(takt_uses u, takt_id root, takt_rotated *found)
 {
-    const takt_op *op = u.g->nodes[root].op;
-    return op == &takt_op_add      ? by_whole(u, root, found)
-           : op == &takt_op_concat ? by_halves(u, root, found)
-                                   : "";
+    return u.g->nodes[root].op == &takt_op_add
+               ? by_whole(u, root, found)
+               : by_members(u, root, u.g->nodes[root].op == &takt_op_reshape, found);
 }

@@ -41,13 +41,39 @@ static takt_id of_scalars(takt_call *c, takt_id x, int64_t start, int64_t stop)
     return takt_graph_call(c->g, &takt_op_stack, (size_t)(stop - start), in, 0, NULL);
 }
 
+/* tf2onnx writes 10^9 for the end of an axis. */
+static int64_t last(int64_t stop, takt_dim size)
+{
+    return stop == 1000000000 && !takt_dim_is_number(size) ? INT64_MAX : tame(stop);
+}
+
+/* Start, stop, axis and step of one axis. */
+typedef struct parts {
+    int64_t *from, *to, *axis, *step;
+    size_t count;
+} parts;
+
+/* Appends it, unless all of the axis, which has `size` elements or is not there, is kept. */
+static void append(parts *k, const int64_t part[4], const takt_dim *size)
+{
+    const bool is_whole = size != NULL && part[0] == 0 && part[3] == 1 &&
+                          (part[1] == INT64_MAX || (takt_dim_is_number(*size) && part[1] >= *size));
+    k->from[k->count] = part[0];
+    k->to[k->count] = part[1];
+    k->axis[k->count] = part[2];
+    k->step[k->count] = part[3];
+    k->count += !is_whole;
+}
+
 static takt_status by_numbers(takt_call *c)
 {
     takt_ints start = takt_onnx_list(c, "starts", 1), stop = takt_onnx_list(c, "ends", 2);
     const takt_ints axes = takt_onnx_list(c, "axes", 3);
     const takt_ints step = c->opset >= 10 ? takt_onnx_known_ints(c, 4) : (takt_ints){0};
-    int64_t *from = takt_onnx_get(c, start.count, sizeof *from);
-    int64_t *to = takt_onnx_get(c, start.count, sizeof *to);
+    parts k = {.from = takt_onnx_get(c, start.count, sizeof *k.from),
+               .to = takt_onnx_get(c, start.count, sizeof *k.to),
+               .axis = takt_onnx_get(c, start.count, sizeof *k.axis),
+               .step = takt_onnx_get(c, start.count, sizeof *k.step)};
     if (c->status != TAKT_OK)
         return c->status;
     if (start.count != stop.count)
@@ -56,23 +82,28 @@ static takt_status by_numbers(takt_call *c)
     for (size_t i = 0; i < start.count; i++) {
         const int64_t at = i < axes.count ? axes.at[i] : (int64_t)i;
         const int64_t axis = at < 0 ? at + t.rank : at;
-        const takt_dim size = axis >= 0 && axis < t.rank ? t.dim[axis] : 0;
-        from[i] = first(c, start.at[i], size, i < step.count ? step.at[i] : 1);
-        to[i] = tame(stop.at[i]);
+        const bool is_there = axis >= 0 && axis < t.rank;
+        const takt_dim size = is_there ? t.dim[axis] : 0;
+        const int64_t by = i < step.count ? step.at[i] : 1;
+        const int64_t part[4] = {first(c, start.at[i], size, by), last(stop.at[i], size), at, by};
+        append(&k, part, is_there ? &size : NULL);
     }
     if (c->status != TAKT_OK)
         return c->status;
     const bool is_axis =
         axes.count == 0 || (axes.count == 1 && (axes.at[0] == 0 || axes.at[0] == -1));
     if (t.rank == 1 && start.count == 1 && is_axis && (step.count == 0 || step.at[0] == 1)) {
-        const takt_id some = of_scalars(c, takt_onnx_in(c, 0), from[0], to[0]);
+        const takt_id some = of_scalars(c, takt_onnx_in(c, 0), k.from[0], k.to[0]);
         if (some != TAKT_NONE)
             return takt_onnx_done(c, some);
     }
-    const takt_named_attr attrs[] = {{"start", takt_attr_i64s(from, start.count)},
-                                     {"stop", takt_attr_i64s(to, start.count)},
-                                     {"axes", takt_attr_i64s(axes.at, axes.count)},
-                                     {"step", takt_attr_i64s(step.at, step.count)}};
+    const bool fits = (axes.count == 0 || axes.count == start.count) &&
+                      (step.count == 0 || step.count == start.count); /* else the op refuses it */
+    const takt_named_attr attrs[] = {
+        {"start", takt_attr_i64s(k.from, k.count)},
+        {"stop", takt_attr_i64s(k.to, k.count)},
+        {"axes", fits ? takt_attr_i64s(k.axis, k.count) : takt_attr_i64s(axes.at, axes.count)},
+        {"step", fits ? takt_attr_i64s(k.step, k.count) : takt_attr_i64s(step.at, step.count)}};
     return takt_onnx_done(c, takt_onnx_op1(c, &takt_op_slice, takt_onnx_in(c, 0), 4, attrs));
 }
 

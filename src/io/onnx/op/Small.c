@@ -1,4 +1,5 @@
-/* Small.c - one-line operators: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter. */
+/* Small.c - one-line operators: Swish, SwiGLU, BitShift, BitCast, IsInf, DepthToSpace, Scatter,
+ * and Erfc, which ONNX does not have: tf2onnx writes it for TensorFlow's and Keras' GELU. */
 #include "io/onnx/adapt.h"
 #include "op/record/depth_to_space.h"
 #include "op/record/silu.h"
@@ -41,6 +42,10 @@ static takt_status adapt(takt_call *c)
     const takt_id x = takt_onnx_in(c, 0), y = takt_onnx_in(c, 1);
     if (takt_span_is(op, "Swish"))
         return takt_onnx_done(c, swish(c, x));
+    if (takt_span_is(op, "Erfc")) /* 1 - erf(x), as a sum that GELU is recognised by */
+        return takt_onnx_done(
+            c, takt_add_scalar(
+                   c->g, takt_unary(c->g, &takt_op_erf, takt_unary(c->g, &takt_op_neg, x)), 1));
     if (takt_span_is(op, "SwiGLU"))
         return takt_onnx_done(c, takt_mul(c->g, swish(c, x), y));
     if (takt_span_is(op, "BitShift"))
@@ -63,5 +68,5 @@ static takt_status adapt(takt_call *c)
 }
 
 const takt_onnx_op takt_onnx_Small = {
-    .names = {"Swish", "SwiGLU", "BitShift", "BitCast", "IsInf", "DepthToSpace", "Scatter"},
+    .names = {"Erfc", "Swish", "SwiGLU", "BitShift", "BitCast", "IsInf", "DepthToSpace", "Scatter"},
     .adapt = adapt};
