@@ -274,7 +274,8 @@ static takt_status put_sizes(takt_layers *l, const takt_model *m)
  * first of these sizes that is not, for as few names as necessary. */
 static takt_status choose_sizes(takt_layers *l, const takt_model *m, const bool *is_free)
 {
-    static const int64_t tries[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 16384};
+    static const int64_t tries[] = {1,   2,   4,   8,    16,    32,    64,
+                                    128, 256, 512, 1024, 16384, 65536, 1 << 20};
     const size_t count = sizeof tries / sizeof *tries;
     takt_status status = TAKT_OK;
     takt_error first = {0};

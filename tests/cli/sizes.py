@@ -199,6 +199,9 @@ WINDOW = write("window.takt", b"model m(x: f32[b, n]) {\n"
 for words in ((), ("-D", "b=3")):
     fails(1, "run", WINDOW, "--random", *words,
           says=["sizes that are not given are 1; n=4 works\n"])
+SECONDS = write("seconds.takt", b"model m(x: f32[b, n]) {\n"
+                b"  return y = pad(x, before=[0, 30000], after=[0, 3], mode=reflect)\n}\n")
+fails(1, "run", SECONDS, "--random", says=["sizes that are not given are 1; n=65536 works\n"])
 told = takt("run", WINDOW, "--random", "-D", "n=2").stderr
 expect("hint" not in told, f"no open size is at fault: {told}")
 

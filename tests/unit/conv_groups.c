@@ -82,4 +82,25 @@ static void holes(void)
     CONV_CASES(cases);
 }
 
-TEST_MAIN(few_channels, many_panels, holes)
+/* Lines so wide that groups cannot be taken together: a task copies at most one group's. */
+static void wide_lines(void)
+{
+    static const char text[] = "model m(x: f32[1, 3, 2600, 32]) { return conv(x, 32, 3, groups=8, "
+                               "layout=nhwc, bias=false) }";
+    const takt_plan_options options = {.threads = 1};
+    takt_ctx *ctx;
+    takt_model *model;
+    takt_plan *plan;
+    takt_plan_info info;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "text", text, sizeof text - 1, NULL, &model));
+    EXPECT_OK(ctx, takt_plan_create(model, &options, &plan));
+    takt_plan_query(plan, &info);
+    EXPECT(info.scratch > 0 && info.scratch < 160 << 10, "scratch of %zu bytes", info.scratch);
+    takt_plan_destroy(plan);
+    takt_model_destroy(model);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(few_channels, many_panels, holes, wide_lines)

@@ -170,13 +170,15 @@ static takt_status add_operands(takt_planner *p, facts *f)
                                                 pack_constant, f, &f->w);
 }
 
-/* Groups that are taken at once: as many as fill a panel, if that is faster. */
+/* Groups that are taken at once: as many as fill a panel, if that is faster, and as their lines
+ * have room for. */
 static size_t bundle_of(const takt_conv_shape *s, const takt_conv_f32_info *info)
 {
+    const size_t line = extent(s, 1, 1) * extent(s, 2, s->out[2]) * s->cin * sizeof(float);
     size_t bundle = TAKT_CONV_PANEL / s->cout;
     if (s->cin != s->cout || s->cout > info->picks || TAKT_CONV_PANEL % s->cout != 0)
         return 1;
-    while (s->groups % bundle != 0)
+    while (bundle > 1 && (s->groups % bundle != 0 || line * bundle > LINES_BYTES))
         bundle--;
     return bundle;
 }
