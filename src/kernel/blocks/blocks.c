@@ -83,7 +83,8 @@ static inline void pack_rows(const takt_blocks_job *j, size_t first, size_t colu
 void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, uint32_t *words)
 {
     const size_t deep = takt_blocks_deep(j->k), each = takt_blocks_words(j->bits, deep);
-    const bool is_whole = !j->is_across && j->k % (32 / j->bits) == 0;
+    const bool is_whole =
+        !j->is_across && j->k % (32 / j->bits) == 0 && (j->bits == 8 || j->bits == 4);
     for (size_t p = begin; p < end; p++) {
         uint32_t *to = words + p * each;
         const size_t first = p * TAKT_BLOCKS_PANEL;
@@ -92,7 +93,7 @@ void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, u
             memset(to, 0, each * sizeof *to);
         if (is_whole && j->bits == 8)
             pack_rows(j, first, columns, 8, to);
-        else if (is_whole && j->bits == 4)
+        else if (is_whole)
             pack_rows(j, first, columns, 4, to);
         else
             pack_panel(j, first, columns, to);
