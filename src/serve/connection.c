@@ -170,7 +170,7 @@ static bool close_half(takt_conn *c)
 {
     c->is_half = true;
     if (c->job != NULL && !c->has_begun && !c->request.is_old)
-        takt_text_add(&c->out, "HTTP/1.1 102 Processing\r\n\r\n");
+        takt_text_add(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
     return c->job != NULL ? c->has_begun || !c->request.is_old : c->out.length > 0;
 }
 
