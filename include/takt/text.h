@@ -50,7 +50,8 @@ typedef struct takt_generator_options {
     uint64_t pool_bytes;
 } takt_generator_options;
 
-/** Opens a GGUF file, or a Hugging Face folder.
+/** Opens a GGUF file, or a Hugging Face folder. A GGUF file stays open: weights are read when they
+ *  are needed, once as a rule, and what they are packed from is not kept.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model does not generate text; what takt_model_load,
  *  takt_tokenizer_load and takt_plan_create return */
