@@ -47,7 +47,8 @@ typedef struct takt_attended {
     bool is_less;          /* the mask is subtracted */
     bool is_hidden;        /* the mask is 1 where a score is hidden, else 0 */
     bool is_kept;          /* where the condition is true a score is kept, else the others */
-    bool is_infinite;      /* it selects -infinity */
+    bool is_inner;         /* the mask is added to what is selected, else selected with it */
+    double hidden;         /* what the select has for other scores */
     double scale;
 } takt_attended;
 

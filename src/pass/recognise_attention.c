@@ -131,30 +131,34 @@ static takt_id unmasked(takt_uses u, takt_id id, takt_id mask, takt_id *hides)
     return TAKT_NONE;
 }
 
-/* The scores among which a condition selects, with a large negative number for the others; else
+/* The scores among which a condition selects, with a number of at most `most` for the others; else
  * `id`. */
-static takt_id unselected(takt_uses u, takt_id id, takt_attended *a)
+static takt_id unselected(takt_uses u, takt_id id, double most, takt_attended *a)
 {
     const takt_node *n = takt_known_op(u.g, id, &takt_op_select);
     for (uint32_t k = 1; n != NULL && u.of[id] == 1 && a->chosen == TAKT_NONE && k <= 2; k++) {
-        double number;
-        const bool is_infinite = takt_match_value(u.g, n->in[k], -INFINITY);
-        if ((!is_infinite && (!takt_known_scalar(u.g, n->in[k], &number) || number > LARGE)) ||
+        double number = -INFINITY;
+        const bool is_infinite = takt_match_value(u.g, n->in[k], number);
+        if ((!is_infinite && (!takt_known_scalar(u.g, n->in[k], &number) || number > most)) ||
             !takt_match_type(u.g, n->in[3 - k], n->type))
             continue;
         a->chosen = n->in[0];
         a->is_kept = k == 2;
-        a->is_infinite = is_infinite;
+        a->hidden = number;
         return n->in[3 - k];
     }
     return id;
 }
 
+/* A sum with it is the number itself, whatever the score: a select and a mask can be added. */
+static const double ABSORBING = -1e30;
+
 /* The product behind `scores`, with or without a mask; `*plain` is the value before the mask was
  * added. */
 static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended *a, takt_id *plain)
 {
-    scores = unselected(u, scores, a);
+    scores = unselected(u, scores, LARGE, a);
+    const takt_id outer = a->chosen;
     const takt_node *sum = &u.g->nodes[scores];
     const takt_node *product = scores_of(u, scores, &a->scale);
     a->is_less = sum->op == &takt_op_sub;
@@ -165,7 +169,9 @@ static const takt_node *find_product(takt_uses u, takt_id scores, takt_attended 
         const takt_id kept =
             a->is_less ? TAKT_NONE : unmasked(u, sum->in[k], sum->in[1 - k], &a->mask);
         a->is_hidden = kept != TAKT_NONE;
-        *plain = a->is_hidden ? kept : unselected(u, sum->in[k], a);
+        a->chosen = outer;
+        *plain = a->is_hidden ? kept : unselected(u, sum->in[k], ABSORBING, a);
+        a->is_inner = a->chosen != outer;
         a->scale = 1;
         product = scores_of(u, *plain, &a->scale);
         a->mask = a->is_hidden ? a->mask : sum->in[1 - k];

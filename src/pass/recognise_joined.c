@@ -73,15 +73,20 @@ static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t s
     return takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
 }
 
-/* 0 for the scores that a select keeps. For others it has the lowest number whatever the model
- * has: scores vanish against it, so a row without keys has equal weights, as the select gives. */
-static takt_id chosen_mask(takt_rewrite *r, const takt_attended *a)
+/* The mask, or 0, for the scores that a select keeps. For others it has the lowest number whatever
+ * the model has: scores vanish against it, so a row without keys has equal weights, as the select
+ * gives. */
+static takt_id chosen_mask(takt_rewrite *r, const takt_attended *a, takt_id mask)
 {
     takt_graph *g = r->out;
-    const takt_id like = r->map[a->part[Q]], zero = takt_scalar_like(g, like, 0),
-                  low = takt_scalar_like(g, like, a->is_infinite ? -INFINITY : -FLT_MAX);
-    const takt_id in[3] = {r->map[a->chosen], a->is_kept ? zero : low, a->is_kept ? low : zero};
-    return takt_graph_call(g, &takt_op_select, 3, in, 0, NULL);
+    const takt_id like = r->map[a->part[Q]];
+    const bool is_exact = a->is_inner || isinf(a->hidden);
+    const takt_id zero = takt_scalar_like(g, like, 0),
+                  low = takt_scalar_like(g, like, is_exact ? a->hidden : -FLT_MAX),
+                  kept = mask == TAKT_NONE || a->is_inner ? zero : mask;
+    const takt_id in[3] = {r->map[a->chosen], a->is_kept ? kept : low, a->is_kept ? low : kept};
+    const takt_id chosen = takt_graph_call(g, &takt_op_select, 3, in, 0, NULL);
+    return mask != TAKT_NONE && a->is_inner ? takt_add(g, mask, chosen) : chosen;
 }
 
 /* Masks of windows, repeated for every image: [images * windows, 1, rows, keys]. */
@@ -104,10 +109,8 @@ static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
         mask = takt_unary(r->out, &takt_op_neg, mask);
     if (a->mask != TAKT_NONE && a->is_hidden)
         mask = takt_mul(r->out, mask, takt_scalar_like(r->out, mask, -FLT_MAX));
-    if (a->chosen != TAKT_NONE) {
-        const takt_id chosen = chosen_mask(r, a);
-        mask = mask == TAKT_NONE ? chosen : takt_add(r->out, mask, chosen);
-    }
+    if (a->chosen != TAKT_NONE)
+        mask = chosen_mask(r, a, mask);
     if (a->windows == TAKT_NONE)
         return mask;
     const takt_id windows = window_mask(r, a);
