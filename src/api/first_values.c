@@ -31,6 +31,7 @@ static takt_status put_off(takt_ctx *ctx, const takt_slot *slot, takt_tensor *ou
 
 takt_status takt_slot_fill(takt_ctx *ctx, const takt_slot *slot, uint64_t seed, takt_tensor *out)
 {
+    *out = (takt_tensor){.storage = NULL};
     if (slot->init.kind == TAKT_INIT_TENSOR) {
         *out = *slot->init.tensor;
         takt_storage_retain(out->storage);

@@ -20,7 +20,7 @@ static void add_bytes(const takt_type *type, uint64_t *sum)
 
 takt_status takt_engine_check_memory(const takt_engine *e, size_t rows, uint64_t pool)
 {
-    uint64_t weights = 0, cache = 0, caches = pool;
+    uint64_t weights = 0, cache = 0, caches;
     const takt_graph *g = e->model->graph;
     const uint64_t limit = e->ctx->limits.bytes;
     for (size_t i = 0; i < g->tensor_count; i++)
@@ -28,8 +28,10 @@ takt_status takt_engine_check_memory(const takt_engine *e, size_t rows, uint64_t
     for (size_t i = 0; i < g->slot_count; i++)
         if (g->slots[i].next != TAKT_NONE)
             add_bytes(&g->slots[i].type, &cache);
-    if (pool == 0 && __builtin_mul_overflow(cache, (uint64_t)rows, &caches))
+    if (__builtin_mul_overflow(cache, (uint64_t)rows, &caches))
         caches = UINT64_MAX;
+    if (pool > 0 && pool < caches) /* a larger one is refused where it is made */
+        caches = pool;
     if (limit == 0 || (weights <= limit && caches <= limit - weights))
         return TAKT_OK;
     (void)takt_fail(e->ctx, TAKT_E_MEMORY,
