@@ -10,15 +10,6 @@ struct from {
     uint8_t value;
 };
 
-struct pair {
-    uint32_t key, a, b;
-};
-
-struct slice {
-    uint32_t key;
-    uint16_t first, count;
-};
-
 #include "text/scripts.inc"
 #include "text/unicode.inc"
 
@@ -38,18 +29,42 @@ static int value_at(const struct from *table, size_t count, uint32_t c)
     return low > 0 ? table[low - 1].value : 0;
 }
 
+/* Tables of characters are stored byte by byte, the lowest bytes of a column first: they compress
+ * to less than half of what rows do, and a wheel has to stay small. */
+static uint32_t byte_at(const uint8_t *planes, size_t count, size_t plane, size_t i)
+{
+    return planes[plane * count + i];
+}
+
+/* The character of row `i` whose bytes begin at `plane`. */
+static uint32_t character_at(const uint8_t *planes, size_t count, size_t plane, size_t i)
+{
+    return byte_at(planes, count, plane, i) | byte_at(planes, count, plane + 1, i) << 8 |
+           byte_at(planes, count, plane + 2, i) << 16;
+}
+
+enum { KEY = 0, NEXT = 3, LAST = 6 }; /* the planes where columns begin */
+
 /* The first row whose key is not below; `count` if there is none. */
-static size_t find(const struct pair *table, size_t count, uint32_t key, uint32_t a)
+static size_t find(const uint8_t *planes, size_t count, uint32_t key, uint32_t next)
 {
     size_t low = 0, high = count;
     while (low < high) {
         const size_t mid = low + (high - low) / 2;
-        if (table[mid].key < key || (table[mid].key == key && table[mid].a < a))
+        const uint32_t at = character_at(planes, count, KEY, mid);
+        if (at < key || (at == key && character_at(planes, count, NEXT, mid) < next))
             low = mid + 1;
         else
             high = mid;
     }
     return low;
+}
+
+/* The row of the key; `count` if there is none. */
+static size_t row_of(const uint8_t *planes, size_t count, uint32_t key)
+{
+    const size_t i = find(planes, count, key, 0);
+    return i < count && character_at(planes, count, KEY, i) == key ? i : count;
 }
 
 int takt_unicode_class_at(uint32_t c)
@@ -71,8 +86,8 @@ uint32_t takt_unicode_lower_of(uint32_t c)
 {
     if (c < 0x80)
         return c >= 'A' && c <= 'Z' ? c + 32 : c;
-    const size_t i = find(lowers, COUNT(lowers), c, 0);
-    return i < COUNT(lowers) && lowers[i].key == c ? lowers[i].a : c;
+    const size_t count = COUNT(*lowers), i = row_of(*lowers, count, c);
+    return i < count ? character_at(*lowers, count, NEXT, i) : c;
 }
 
 /* Syllables are leading consonant, vowel and perhaps a trailing consonant. */
@@ -86,28 +101,22 @@ bool takt_unicode_split(uint32_t c, uint32_t parts[2])
         parts[1] = t != 0 ? T + t : V + i / TS % VS;
         return true;
     }
-    const size_t i = c < 0xC0 ? COUNT(parts_of) : find(parts_of, COUNT(parts_of), c, 0);
-    if (i == COUNT(parts_of) || parts_of[i].key != c)
+    const size_t count = COUNT(*parts_of), i = c < 0xC0 ? count : row_of(*parts_of, count, c);
+    if (i == count)
         return false;
-    parts[0] = parts_of[i].a;
-    parts[1] = parts_of[i].b;
+    parts[0] = character_at(*parts_of, count, NEXT, i);
+    parts[1] = character_at(*parts_of, count, LAST, i);
     return true;
 }
 
 size_t takt_unicode_compatible(uint32_t c, const uint32_t **parts)
 {
-    size_t low = 0, high = COUNT(compatible);
-    while (low < high) {
-        const size_t mid = low + (high - low) / 2;
-        if (compatible[mid].key < c)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low == COUNT(compatible) || compatible[low].key != c)
+    const size_t count = COUNT(*compatible), i = row_of(*compatible, count, c);
+    if (i == count)
         return 0;
-    *parts = letters + compatible[low].first;
-    return compatible[low].count;
+    *parts = letters +
+             (byte_at(*compatible, count, NEXT, i) | byte_at(*compatible, count, NEXT + 1, i) << 8);
+    return byte_at(*compatible, count, NEXT + 2, i);
 }
 
 uint32_t takt_unicode_join(uint32_t a, uint32_t b)
@@ -116,6 +125,9 @@ uint32_t takt_unicode_join(uint32_t a, uint32_t b)
         return S + ((a - L) * VS + (b - V)) * TS;
     if (a >= S && a < S + LS * VS * TS && (a - S) % TS == 0 && b > T && b < T + TS)
         return a + (b - T);
-    const size_t i = find(wholes, COUNT(wholes), a, b);
-    return i < COUNT(wholes) && wholes[i].key == a && wholes[i].a == b ? wholes[i].b : 0;
+    const size_t count = COUNT(*wholes), i = find(*wholes, count, a, b);
+    return i < count && character_at(*wholes, count, KEY, i) == a &&
+                   character_at(*wholes, count, NEXT, i) == b
+               ? character_at(*wholes, count, LAST, i)
+               : 0;
 }
