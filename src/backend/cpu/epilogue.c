@@ -61,19 +61,34 @@ static bool match(takt_cpu_epilogue *e, const takt_node *n, const takt_map_progr
     return true;
 }
 
-/* A function of the value alone, as the last instruction. */
-static bool match_last(takt_cpu_epilogue *e, const takt_map_instr *code)
+static bool is_number(const takt_map_program *m, const takt_map_ref *r)
 {
-    if (code->fn == NULL || code->src_count != 1 || code->src[0].source == TAKT_MAP_VIEW ||
-        code->narrows || code->can_fault || !code->is_final)
+    return r->source == TAKT_MAP_VIEW && m->operands[r->index].is_scalar &&
+           !m->operands[r->index].widens;
+}
+
+/* A function of the value, or of it and a number, as the last instruction. */
+static bool match_last(takt_cpu_epilogue *e, const takt_map_program *m, const takt_map_instr *code)
+{
+    const takt_map_ref *src = code->src;
+    if (code->fn == NULL || code->narrows || code->can_fault || !code->is_final)
+        return false;
+    const bool has_number = code->src_count == 2 && is_number(m, &src[0]) != is_number(m, &src[1]);
+    if (code->src_count != 1 && !has_number)
+        return false;
+    e->number_first = has_number && is_number(m, &src[0]);
+    if (src[e->number_first].source == TAKT_MAP_VIEW)
         return false;
     e->last = code->fn;
+    if (has_number)
+        e->number = (int)m->operands[src[!e->number_first].index].view;
     return true;
 }
 
 takt_status takt_epilogue_inner(takt_planner *p, size_t columns, takt_cpu_epilogue *e)
 {
-    *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
+    const takt_cpu_epilogue none = {.bias = -1, .residual = -1, .number = -1, .columns = columns};
+    *e = none;
     const takt_group *group = p->group;
     if (group->count > 1) {
         takt_map_program *m;
@@ -81,9 +96,9 @@ takt_status takt_epilogue_inner(takt_planner *p, size_t columns, takt_cpu_epilog
         bool simple = true;
         for (size_t i = 0; i < m->code_count && simple; i++)
             simple = match(e, &p->graph->nodes[group->nodes[i + 1]], m, &m->code[i]) ||
-                     (i + 1 == m->code_count && match_last(e, &m->code[i]));
+                     (i + 1 == m->code_count && match_last(e, m, &m->code[i]));
         if (!simple) {
-            *e = (takt_cpu_epilogue){.bias = -1, .residual = -1, .columns = columns};
+            *e = none;
             e->program = m;
         }
     }
@@ -122,14 +137,18 @@ static void tail(void *user, float *tile, size_t ld, size_t row, size_t col, siz
 static void last_tail(void *user, float *tile, size_t ld, size_t row, size_t col, size_t rows,
                       size_t cols)
 {
-    static const unsigned char is_scalar[1] = {0};
     const takt_epilogue_run *run = user;
+    const takt_cpu_epilogue *e = run->epilogue;
+    const unsigned char is_scalar[2] = {e->number_first, !e->number_first};
+    const void *src[2] = {NULL, NULL};
+    if (e->number >= 0)
+        src[!e->number_first] = takt_view_data(run->task, &run->step->in[e->number]);
     const size_t runs = ld == cols ? 1 : rows, length = ld == cols ? rows * cols : cols;
     (void)row;
     (void)col;
     for (size_t r = 0; r < runs; r++) {
-        const void *src[1] = {tile + r * ld};
-        run->epilogue->last(tile + r * ld, src, is_scalar, length, NULL);
+        src[e->number_first] = tile + r * ld;
+        e->last(tile + r * ld, src, is_scalar, length, NULL);
     }
 }
 

@@ -16,6 +16,8 @@ typedef struct takt_cpu_epilogue {
     bool residual_last;
     takt_gemm_act act;
     takt_map_fn *last; /* hard_swish or another function of one value, after all of that; or NULL */
+    int number;        /* the other operand of `last`, an index into step->in; -1: it has one */
+    bool number_first;
     const takt_map_program *program; /* NULL: the fields above say everything */
     size_t columns;
 } takt_cpu_epilogue;

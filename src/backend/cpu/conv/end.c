@@ -89,8 +89,9 @@ takt_status takt_conv_end_inner(takt_planner *p, size_t columns, takt_conv_end *
     const takt_map_program *m = e->epilogue.program;
     if (m == NULL || m->code_count != p->group->count - 1)
         return TAKT_OK;
-    takt_conv_end simple = {.limit = INFINITY,
-                            .epilogue = {.bias = -1, .residual = -1, .columns = columns}};
+    takt_conv_end simple = {
+        .limit = INFINITY,
+        .epilogue = {.bias = -1, .residual = -1, .number = -1, .columns = columns}};
     for (size_t i = 0; i < m->code_count; i++)
         if (!take(&simple, p->graph, &p->graph->nodes[p->group->nodes[i + 1]], m, &m->code[i]))
             return TAKT_OK;
