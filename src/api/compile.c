@@ -13,6 +13,7 @@
 #include "io/takt/taktp.h"
 #include "io/tflite/write/write.h"
 #include "ir/edge_index.h"
+#include "ir/late.h"
 #include "op/ops.h"
 #include "pass/passes.h"
 
@@ -163,7 +164,11 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
     takt_tensor *slots;
     takt_arena_init(&arena, m->ctx);
     takt_text_init(&lineage, m->ctx);
-    takt_status status = takt_lineage_write(m, o, &lineage);
+    for (size_t i = 0; i < g->tensor_count; i++) /* before anything is written */
+        (void)takt_tensor_data(g->tensors[i]);
+    takt_status status = takt_late_check(m->ctx);
+    if (status == TAKT_OK)
+        status = takt_lineage_write(m, o, &lineage);
     if (status == TAKT_OK)
         status = slots_of(m, g, &arena, &slots);
     if (status == TAKT_OK && ends_with(path, ".onnx"))

@@ -282,11 +282,8 @@ static takt_status create(takt_model *m, const takt_plan_options *options, bool 
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT &&
         o.activation_limit == 0)
         status = takt_limit_refuse(m, &o, settings.threads);
-    if (atomic_exchange(&m->ctx->has_lost_bytes, false) && status == TAKT_OK)
-        status = takt_fail(m->ctx, TAKT_E_FILE_READ,
-                           "weights of %s could not be read again: its "
-                           "file has changed, or memory is short",
-                           takt_model_name(m));
+    if (status == TAKT_OK)
+        status = takt_late_check(m->ctx);
     if (status == TAKT_OK)
         status = takt_require_plan(*plan, o.require);
     if (status == TAKT_OK)

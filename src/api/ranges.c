@@ -8,6 +8,7 @@
 #include "api/cache.h"
 #include "api/plan_options.h"
 #include "base/mem.h"
+#include "ir/late.h"
 #include "plan/basis.h"
 #include "plan/resize.h"
 
@@ -163,6 +164,8 @@ static takt_status make(takt_plan *top, const int64_t *sizes, takt_plan **plan)
     settings.size_count = top->name_count;
     TAKT_TRY(takt_template_size(top->basis->template, sizes, top->name_count, &g));
     takt_status status = takt_plan_search(ctx, g, &settings, plan);
+    if (status == TAKT_OK)
+        status = takt_late_check(ctx);
     if (status == TAKT_OK)
         status = hold(top, g, &settings, plan);
     takt_graph_destroy(g);

@@ -106,6 +106,15 @@ takt_status takt_storage_settle(takt_storage *s)
     return status;
 }
 
+takt_status takt_late_check(takt_ctx *ctx)
+{
+    if (!atomic_load(&ctx->has_lost_bytes))
+        return TAKT_OK;
+    (void)takt_fail(ctx, TAKT_E_FILE_READ,
+                    "weights could not be read again: their file has changed, or memory is short");
+    return takt_fail_hint(ctx, "load the model again, with a context of its own");
+}
+
 takt_status takt_storage_copy(takt_storage *s, void *to)
 {
     if (!takt_storage_is_late(s)) {

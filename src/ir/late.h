@@ -25,8 +25,11 @@ TAKT_MUST_USE takt_status takt_storage_create_zeros(takt_ctx *ctx, size_t bytes,
 bool takt_storage_is_late(takt_storage *storage);
 size_t takt_storage_bytes(const takt_storage *storage);
 /* Brings the bytes into memory. takt_storage_data does so, too, but cannot fail: the bytes are then
- * zeros, and ctx->has_lost_bytes is set. Accepts NULL. */
+ * zeros, and ctx->has_lost_bytes is set for good. Accepts NULL. */
 TAKT_MUST_USE takt_status takt_storage_settle(takt_storage *storage);
+/* An error if any bytes of the context's storages were lost: what was made of them since, by
+ * whatever thread, is not to be used. */
+TAKT_MUST_USE takt_status takt_late_check(takt_ctx *ctx);
 /* Copies all bytes, and leaves the storage as it is. */
 TAKT_MUST_USE takt_status takt_storage_copy(takt_storage *storage, void *to);
 /* A hash of the bytes of the tensor, continuing `h`; ctx->has_lost_bytes: they could not be

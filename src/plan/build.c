@@ -378,7 +378,7 @@ takt_status takt_builder_build(takt_builder *b, takt_plan **out)
         status = build(b);
     takt_pool_destroy(b->pool);
     b->pool = NULL;
-    const takt_status shrunk = takt_finish_shrink(b);
+    const takt_status shrunk = takt_finish_shrink(b, status == TAKT_OK);
     status = status != TAKT_OK ? status : shrunk;
     if (status != TAKT_OK) {
         takt_plan_release_internal(plan);

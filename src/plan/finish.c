@@ -280,7 +280,7 @@ takt_status takt_finish_segments(takt_builder *b)
     return plan->segments != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-takt_status takt_finish_shrink(takt_builder *b)
+takt_status takt_finish_shrink(takt_builder *b, bool is_built)
 {
     takt_plan *plan = b->p.plan;
     takt_ctx *ctx = b->p.ctx;
@@ -297,7 +297,7 @@ takt_status takt_finish_shrink(takt_builder *b)
             continue;
         if (buffer->last < 0 && !takt_answers_holds(b, (uint32_t)i))
             takt_tensor_release(&plan->constants[buffer->index]);
-        else if (status == TAKT_OK && b->sized == NULL && !plan->is_dry &&
+        else if (is_built && status == TAKT_OK && b->sized == NULL && !plan->is_dry &&
                  buffer->space == TAKT_HOST) {
             status = takt_storage_settle(plan->constants[buffer->index].storage);
             if (status == TAKT_OK)

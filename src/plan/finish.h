@@ -24,7 +24,7 @@ void takt_finish_faults(takt_builder *b);
 /* The plan's memory statement; the limit is checked here. */
 TAKT_MUST_USE takt_status takt_finish_sizes(takt_builder *b);
 /* Frees constants that no step reads, and spare capacity; safe after any failure. */
-TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b);
+TAKT_MUST_USE takt_status takt_finish_shrink(takt_builder *b, bool is_built);
 
 /* The name of a node for messages: its name, its origin, or its op. */
 TAKT_INNER const char *takt_node_label(const takt_node *n);

@@ -78,9 +78,13 @@ class Module:
 
     def named_modules(self, prefix: str = "") -> "Iterator[tuple[str, Module]]":
         """Itself and all modules beneath it, with their paths."""
+        return self._named(prefix, ())
+
+    def _named(self, prefix: str, above: tuple[Module, ...]) -> "Iterator[tuple[str, Module]]":
         yield prefix, self
         for name, part in self._parts():
-            yield from part.named_modules(f"{prefix}.{name}" if prefix else name)
+            if part is not self and not any(part is it for it in above):  # a list of parents
+                yield from part._named(f"{prefix}.{name}" if prefix else name, (*above, self))
 
     def modules(self) -> "Iterator[Module]":
         """Itself and all modules beneath it."""
@@ -321,9 +325,10 @@ def _run(it: Any, given: dict[str, Any]) -> Any:
     from ._compile import compile  # noqa: A004
     arrays = {name: x.array() if isinstance(x, Tensor) else x for name, x in given.items()}
     key = tuple((name, type_of(x)) for name, x in arrays.items())
+    parts = tuple(it.modules()) if isinstance(it, Module) else ()  # lists of them may have grown
     found = it._sessions.get(key)
-    if found is None or found[1] != _version:
-        found = it._sessions[key] = (compile(it.to_model(**dict(key))), _version)
+    if found is None or found[1] != _version or found[2] != parts:
+        found = it._sessions[key] = (compile(it.to_model(**dict(key))), _version, parts)
     made = found[0](**arrays)
     if any(isinstance(x, Tensor) for x in given.values()):
         made = tuple(as_tensor(x) for x in made) if isinstance(made, tuple) else as_tensor(made)

@@ -16,6 +16,7 @@
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "ir/late.h"
 
 static const char magic[8] = {'T', 'A', 'K', 'T', '-', 'K', 'V', '1'};
 enum { HEAD = 32, ENTRY = 12, TAIL = 4 };
@@ -34,12 +35,8 @@ static takt_status digest_of(const takt_generator *g, uint64_t *digest)
 {
     takt_ctx *ctx = g->engine.ctx;
     *digest = takt_model_digest(g->engine.model);
-    if (atomic_exchange(&ctx->has_lost_bytes, false))
-        return takt_fail(ctx, TAKT_E_FILE_READ,
-                         "the weights could not be read again for the "
-                         "digest that a prompt cache has");
-    return *digest != 0 ? TAKT_OK
-                        : takt_fail(g->engine.ctx, TAKT_E_MEMORY, "no memory for a digest");
+    TAKT_TRY(takt_late_check(ctx));
+    return *digest != 0 ? TAKT_OK : takt_fail(ctx, TAKT_E_MEMORY, "no memory for a digest");
 }
 
 /* ---- writing ---- */

@@ -85,7 +85,7 @@ static takt_tensor_view cut(const takt_trainer *t, const takt_desc *desc,
         step = v.strides[0];
     v.dims[0] = rows.rows;
     if (v.data != NULL)
-        v.data = (char *)v.data + rows.first * step * (takt_dtype_bits(v.dtype) / 8);
+        v.data = (char *)v.data + rows.first * step * takt_dtype_bits(v.dtype) / 8;
     return v;
 }
 

@@ -206,6 +206,11 @@ class Modules(unittest.TestCase):
             for name in ("bias", "weight")])
         self.assertTrue(all(part.training for part in net.train().modules()))
         self.assertEqual(len(list(net.children())), 3)
+        net.layers.append(takt.nn.Dense(4))
+        self.assertEqual(net(takt.zeros((1, 4))).shape, (1, 2))
+        self.assertIn("layers.2.weight", net.state_dict())
+        net.layers[0].back = [net]  # not a part of its part
+        self.assertEqual(len(list(net.modules())), 5)
 
     def test_only_modules_in_sequence(self):
         with self.assertRaisesRegex(takt.ArgumentError, "part 1 of Sequential"):

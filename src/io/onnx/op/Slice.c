@@ -79,6 +79,8 @@ static takt_status by_numbers(takt_call *c)
     if (start.count != stop.count)
         return takt_onnx_refuse(c, "%zu starts and %zu ends", start.count, stop.count);
     const takt_type t = *takt_onnx_type(c, 0);
+    const bool fits = (axes.count == 0 || axes.count == start.count) &&
+                      (step.count == 0 || step.count == start.count); /* else the op refuses it */
     for (size_t i = 0; i < start.count; i++) {
         const int64_t at = i < axes.count ? axes.at[i] : (int64_t)i;
         const int64_t axis = at < 0 ? at + t.rank : at;
@@ -86,7 +88,7 @@ static takt_status by_numbers(takt_call *c)
         const takt_dim size = is_there ? t.dim[axis] : 0;
         const int64_t by = i < step.count ? step.at[i] : 1;
         const int64_t part[4] = {first(c, start.at[i], size, by), last(stop.at[i], size), at, by};
-        append(&k, part, is_there ? &size : NULL);
+        append(&k, part, is_there && fits ? &size : NULL);
     }
     if (c->status != TAKT_OK)
         return c->status;
@@ -97,8 +99,6 @@ static takt_status by_numbers(takt_call *c)
         if (some != TAKT_NONE)
             return takt_onnx_done(c, some);
     }
-    const bool fits = (axes.count == 0 || axes.count == start.count) &&
-                      (step.count == 0 || step.count == start.count); /* else the op refuses it */
     const takt_named_attr attrs[] = {
         {"start", takt_attr_i64s(k.from, k.count)},
         {"stop", takt_attr_i64s(k.to, k.count)},
