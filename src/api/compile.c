@@ -156,6 +156,16 @@ static takt_status slots_of(const takt_model *m, const takt_graph *g, takt_arena
     return *slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
+/* Weights that are still in their file, before anything is written. */
+static takt_status bring(const takt_graph *g, const takt_tensor *slots)
+{
+    for (size_t i = 0; i < g->tensor_count; i++)
+        TAKT_TRY(takt_storage_settle(g->tensors[i]->storage));
+    for (size_t i = 0; i < g->slot_count; i++)
+        TAKT_TRY(takt_storage_settle(slots[i].storage));
+    return takt_late_check(g->ctx);
+}
+
 static takt_status save(const takt_model *m, const takt_graph *g, const takt_save_options *o,
                         const char *path)
 {
@@ -164,13 +174,11 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
     takt_tensor *slots;
     takt_arena_init(&arena, m->ctx);
     takt_text_init(&lineage, m->ctx);
-    for (size_t i = 0; i < g->tensor_count; i++) /* before anything is written */
-        (void)takt_tensor_data(g->tensors[i]);
-    takt_status status = takt_late_check(m->ctx);
-    if (status == TAKT_OK)
-        status = takt_lineage_write(m, o, &lineage);
+    takt_status status = takt_lineage_write(m, o, &lineage);
     if (status == TAKT_OK)
         status = slots_of(m, g, &arena, &slots);
+    if (status == TAKT_OK)
+        status = bring(g, slots);
     if (status == TAKT_OK && ends_with(path, ".onnx"))
         status = save_onnx(g, slots, path, takt_text_get(&lineage));
     else if (status == TAKT_OK && ends_with(path, ".tflite"))

@@ -11,7 +11,7 @@ struct takt_storage {
     atomic_uint references;
     void *data;
     size_t bytes;
-    size_t room; /* bytes of `data`, if the storage counts them; more than `bytes` after a reuse */
+    _Atomic size_t room; /* of `data`, if the storage counts it; above `bytes` after a reuse */
     bool is_borrowed;
     atomic_bool is_late;            /* its bytes have not been read: late.h */
     bool is_shared;                 /* it is in the context's list */

@@ -1,5 +1,5 @@
 /* runs.c - a list of runs, under a lock that is held briefly. One empty run is kept: a program that
- * frees a block and allocates another does not call the system each time. */
+ * frees a block and allocates another gets it again. Pages behind its beginning go back at once. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for madvise() */
 #include <sys/mman.h>

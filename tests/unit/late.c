@@ -1,9 +1,15 @@
 /* late.c - storages whose bytes are read when they are needed: once, again, not at all, or never.
+ * What is made of lost bytes is refused, however often it is asked for.
  */
 #include "ir/late.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <takt/takt.h>
+
+#include "api/model.h"
 #include "base/ctx.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -96,9 +102,42 @@ static void fails(void)
     const uint8_t *at = takt_storage_data(s);
     EXPECT(at[0] == 0 && at[BYTES - 1] == 0 && o.ctx->has_lost_bytes, "%d", at[0]);
     EXPECT_EQ(o.ctx->live_bytes, before);
+    EXPECT_STATUS(o.ctx, takt_late_check(o.ctx), TAKT_ERR_IO);
+    EXPECT_STATUS(o.ctx, takt_late_check(o.ctx), TAKT_ERR_IO);
     o.is_gone = false;
     EXPECT(((const uint8_t *)takt_storage_data(s))[0] == 7, "it is not read again");
     finish(&o, s, before);
+}
+
+/* A model whose weight has left its file. */
+static void refused(void)
+{
+    static const char text[] = "model m(x: f32[1, 50]) { return dense(x, 50, bias=false) }";
+    static const char path[] = "/late.onnx";
+    char saved[300];
+    origin o = {.is_gone = true};
+    takt_model *m = NULL;
+    takt_plan *plan;
+    const takt_late late = {read_in, end, &o};
+    snprintf(saved, sizeof saved, "%s%s", getenv("TAKT_TEST_TMP"), path);
+    (void)remove(saved);
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &o.ctx));
+    if (!EXPECT_OK(o.ctx, takt_model_load_memory(o.ctx, "m", text, strlen(text), NULL, &m)))
+        return;
+    takt_storage **weight = &m->slots[0].storage;
+    EXPECT_EQ(takt_storage_bytes(*weight), BYTES);
+    takt_storage_release(*weight);
+    EXPECT_OK(o.ctx, takt_storage_create_late(o.ctx, BYTES, &late, weight));
+    for (int i = 0; i < 2; i++) {
+        EXPECT_STATUS(o.ctx, takt_model_save(m, saved, NULL), TAKT_ERR_IO);
+        EXPECT_STATUS(o.ctx, takt_plan_create(m, NULL, &plan), TAKT_ERR_IO);
+    }
+    EXPECT(fopen(saved, "rb") == NULL, "%s was written from zeros", saved);
+    o.is_gone = false; /* nobody was given wrong bytes, so all is well again */
+    if (EXPECT_OK(o.ctx, takt_plan_create(m, NULL, &plan)))
+        takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(o.ctx);
 }
 
 static void limited(void)
@@ -127,4 +166,4 @@ static void zeros(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(copies, stays, fails, limited, zeros)
+TEST_MAIN(copies, stays, fails, refused, limited, zeros)
