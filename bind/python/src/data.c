@@ -96,34 +96,57 @@ static PyObject *counts(PyObject *self, PyObject *nothing)
                          (long long)takt_data_classes(d->data));
 }
 
-static PyObject *take(PyObject *self, PyObject *args)
+/* Bytes of pictures become f32, as models expect; labels are class numbers. */
+static takt_dtype wanted(const takt_desc *field)
+{
+    if (takt_dtype_name(field->dtype)[0] == 'f')
+        return field->dtype;
+    return strcmp(field->name, "labels") == 0 ? TAKT_I64 : TAKT_F32;
+}
+
+/* The samples of `rows` as an array of their own. NULL: raised. */
+static PyObject *take_field(data_object *d, const takt_desc *field, const takt_tensor_view *rows)
+{
+    int64_t dims[TAKT_MAX_RANK] = {0};
+    takt_error error;
+    memcpy(dims, field->dims, sizeof *dims * (size_t)field->rank);
+    dims[0] = rows->dims[0];
+    PyObject *made = array_new(wanted(field), field->rank, dims);
+    if (made == NULL)
+        return NULL;
+    const takt_tensor_view *to = &AS(array, made)->memory.view;
+    PyThreadState *state = owner_enter(d->owner);
+    const takt_status status =
+        takt_data_take(d->data, field->name, rows->data, (size_t)dims[0], to);
+    owner_leave(d->owner, state, status, &error);
+    if (status == TAKT_OK)
+        return made;
+    Py_DECREF(made);
+    return raise_error(&error);
+}
+
+/* All fields in one call: Python in between would be read from memory, since a step of training
+ * leaves nothing in the caches. */
+static PyObject *take(PyObject *self, PyObject *rows)
 {
     data_object *d = AS(data, self);
-    const char *field;
-    PyObject *rows, *to;
-    hold r, t;
-    takt_error error;
-    if (!is_open(d) || !PyArg_ParseTuple(args, "sOO", &field, &rows, &to) ||
-        !hold_take(&r, rows, false, "rows"))
+    hold r;
+    if (!is_open(d) || !hold_take(&r, rows, false, "rows"))
         return NULL;
-    if (!hold_take(&t, to, true, field)) {
-        hold_drop(&r);
-        return NULL;
-    }
-    takt_status status = TAKT_ERR_ARGUMENT;
-    const bool fits = r.view.dtype == TAKT_U64 && r.view.rank == 1 && view_is_dense(&r.view);
-    if (fits) {
-        PyThreadState *state = owner_enter(d->owner);
-        status = takt_data_take(d->data, field, r.view.data, (size_t)r.view.dims[0], &t.view);
-        owner_leave(d->owner, state, status, &error);
+    PyObject *made = NULL;
+    if (r.view.dtype != TAKT_U64 || r.view.rank != 1 || !view_is_dense(&r.view))
+        raise_status(TAKT_ERR_ARGUMENT, NULL, "rows are a dense array u64[n]");
+    else
+        made = PyDict_New();
+    for (size_t i = 0; made != NULL && i < takt_data_field_count(d->data); i++) {
+        const takt_desc *field = takt_data_field(d->data, i);
+        PyObject *one = take_field(d, field, &r.view);
+        if (one == NULL || PyDict_SetItemString(made, field->name, one) < 0)
+            Py_CLEAR(made);
+        Py_XDECREF(one);
     }
     hold_drop(&r);
-    hold_drop(&t);
-    if (!fits)
-        return raise_status(TAKT_ERR_ARGUMENT, NULL, "rows are a dense array u64[n]");
-    if (status != TAKT_OK)
-        return raise_error(&error);
-    Py_RETURN_NONE;
+    return made;
 }
 
 static PyObject *report(PyObject *self, PyObject *args)
@@ -167,7 +190,7 @@ PyObject *module_shuffle(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"fields", fields, METH_NOARGS, "(name, dtype, dims) of each; dims[0] counts the samples"},
     {"counts", counts, METH_NOARGS, "(samples, classes)"},
-    {"take", take, METH_VARARGS, "take(field, rows, to)"},
+    {"take", take, METH_O, "take(rows): an array of each field by name"},
     {"report", report, METH_VARARGS, "report(json=False)"},
     {NULL, NULL, 0, NULL},
 };

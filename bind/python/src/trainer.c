@@ -1,7 +1,9 @@
 /* trainer.c - takt._takt.Trainer: steps of training; programs use takt.Trainer. */
 #include "module.h"
 
+#include <math.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_VIEWS = 64, MOST_GROUPS = 16 };
 
@@ -11,6 +13,7 @@ typedef struct trainer_object {
     PyObject *model;      /* borrowed by the trainer */
     atomic_flag is_begun; /* by __init__ */
     atomic_bool is_busy;
+    atomic_bool is_stopped; /* after the present step */
 } trainer_object;
 
 static void dealloc(PyObject *self)
@@ -210,44 +213,132 @@ static bool begin(trainer_object *t)
     return true;
 }
 
-static PyObject *run(PyObject *self, PyObject *dict, bool is_step)
+/* False: raised. */
+static bool run(trainer_object *t, PyObject *dict, bool is_step, takt_step_result *r)
 {
-    trainer_object *t = AS(trainer, self);
-    takt_step_result r;
     takt_error error;
     if (!PyDict_Check(dict))
-        return raise_status(TAKT_ERR_ARGUMENT, "{'x': array, 'labels': array}",
-                            "a batch is a dictionary of arrays by name");
-    if (!begin(t))
-        return NULL;
+        raise_status(TAKT_ERR_ARGUMENT, "{'x': array, 'labels': array}",
+                     "a batch is a dictionary of arrays by name");
+    if (!PyDict_Check(dict) || !begin(t))
+        return false;
     batch *b = take(dict);
     takt_status status = TAKT_ERR_ARGUMENT;
     interruptible i = {cancel_trainer, t->trainer, false, NULL};
     if (b != NULL) {
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(t->owner);
-        status = is_step ? takt_trainer_step(t->trainer, b->at, b->count, &r)
-                         : takt_trainer_eval(t->trainer, b->at, b->count, &r);
+        status = is_step ? takt_trainer_step(t->trainer, b->at, b->count, r)
+                         : takt_trainer_eval(t->trainer, b->at, b->count, r);
         interrupts_end(&i);
         owner_leave(t->owner, state, status, &error);
     }
     atomic_store(&t->is_busy, false);
     const bool has_batch = b != NULL;
     drop(b);
-    if (!has_batch || interrupts_raise(&i) || status != TAKT_OK)
-        return has_batch && !PyErr_Occurred() ? raise_error(&error) : NULL;
-    return Py_BuildValue("(KddddddO)", (unsigned long long)r.step, r.loss, r.count, r.hits, r.rate,
-                         r.norm, r.scale, r.skipped ? Py_True : Py_False);
+    if (!has_batch || interrupts_raise(&i))
+        return false;
+    if (status != TAKT_OK && !PyErr_Occurred())
+        raise_error(&error);
+    return status == TAKT_OK;
+}
+
+static PyObject *told(const takt_step_result *r)
+{
+    return Py_BuildValue("(KddddddO)", (unsigned long long)r->step, r->loss, r->count, r->hits,
+                         r->rate, r->norm, r->scale, r->skipped ? Py_True : Py_False);
 }
 
 static PyObject *step(PyObject *self, PyObject *dict)
 {
-    return run(self, dict, true);
+    takt_step_result r;
+    return run(AS(trainer, self), dict, true, &r) ? told(&r) : NULL;
 }
 
 static PyObject *eval(PyObject *self, PyObject *dict)
 {
-    return run(self, dict, false);
+    takt_step_result r;
+    return run(AS(trainer, self), dict, false, &r) ? told(&r) : NULL;
+}
+
+/* ---- many steps ---- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What steps of one call amount to; those that are not finite are left out of the sums. */
+typedef struct sums {
+    double loss, count, hits;
+    uint64_t done, waited_ns;
+} sums;
+
+static void add(sums *s, const takt_step_result *r)
+{
+    s->done++;
+    if (!isfinite(r->loss))
+        return;
+    s->loss += r->loss * r->count;
+    s->count += r->count;
+    s->hits = r->hits >= 0 && s->hits >= 0 ? s->hits + r->hits : -1;
+}
+
+/* The next batch by name: `ready` makes it of what comes. NULL: the last one was before, or raised.
+ */
+static PyObject *next_batch(PyObject *source, PyObject *ready)
+{
+    PyObject *item = PyIter_Next(source);
+    if (item == NULL || PyDict_Check(item))
+        return item;
+    PyObject *named = PyObject_CallFunctionObjArgs(ready, item, NULL);
+    Py_DECREF(item);
+    return named;
+}
+
+/* Python between two steps would be read from memory, since a step leaves nothing in the caches:
+ * that were 2 % of a step of 0.7 ms. */
+static PyObject *steps(PyObject *self, PyObject *args)
+{
+    trainer_object *t = AS(trainer, self);
+    PyObject *source, *ready, *taken = NULL;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOd", &source, &ready, &seconds))
+        return NULL;
+    if (!PyIter_Check(source))
+        return raise_status(TAKT_ERR_ARGUMENT, NULL, "batches come from an iterator");
+    sums s = {.waited_ns = 0};
+    takt_step_result r = {.count = 0};
+    const uint64_t begun = now_ns();
+    uint64_t now = begun;
+    atomic_store(&t->is_stopped, false);
+    do {
+        taken = next_batch(source, ready);
+        const uint64_t got = now_ns();
+        s.waited_ns += got - now;
+        if (taken == NULL)
+            break;
+        const bool has_run = run(t, taken, true, &r);
+        Py_DECREF(taken);
+        if (!has_run || PyErr_CheckSignals() < 0)
+            return NULL;
+        add(&s, &r);
+        now = now_ns();
+    } while (!atomic_load(&t->is_stopped) && (double)(now - begun) < seconds * 1e9);
+    if (PyErr_Occurred())
+        return NULL;
+    return Py_BuildValue("(NdddKdO)", told(&r), s.loss, s.count, s.hits,
+                         (unsigned long long)s.done, (double)s.waited_ns / 1e9,
+                         taken == NULL ? Py_True : Py_False);
+}
+
+static PyObject *stop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    atomic_store(&AS(trainer, self)->is_stopped, true);
+    Py_RETURN_NONE;
 }
 
 static PyObject *plan(PyObject *self, PyObject *dict)
@@ -371,6 +462,10 @@ static PyObject *facts(PyObject *self, PyObject *nothing)
 static PyMethodDef methods[] = {
     {"step", step, METH_O, "step(batch): (step, loss, count, hits, rate, norm, scale, skipped)"},
     {"eval", eval, METH_O, "eval(batch): the same with the present weights"},
+    {"steps", steps, METH_VARARGS,
+     "steps(batches, ready, seconds): steps until then; (the last one as by step, sums of loss, "
+     "count and hits, steps, seconds of waiting, whether the batches ended)"},
+    {"stop", stop, METH_NOARGS, "stop(): ends steps() after the present one"},
     {"plan", plan, METH_O, "plan(batch): bytes of a step on it"},
     {"observe", observe, METH_O, "observe(loss): a validation loss, for the schedule plateau"},
     {"save", save, METH_VARARGS, "save(path, note=None)"},

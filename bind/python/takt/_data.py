@@ -41,11 +41,7 @@ class Dataset:
         """The samples of these numbers, as one array per field."""
         places = rows if isinstance(rows, _takt.Array) and rows.dtype == "u64" else \
             _arrays.array([int(i) for i in rows], "u64")
-        made = {}
-        for name, dtype, shape in self._fields:
-            to = _takt.empty((places.shape[0], *shape[1:]), _wanted(dtype, name))
-            self._raw.take(name, places, to)
-            made[name] = to
+        made: dict[str, _takt.Array] = self._raw.take(places)
         return made
 
     def __getitem__(self, index: int) -> dict[str, Any]:
@@ -61,13 +57,6 @@ class Dataset:
     def __repr__(self) -> str:
         said = ", ".join(f"{f.name}: {f.dtype}{list(f.shape[1:])}" for f in self._fields)
         return f"<takt.Dataset of {len(self)}: {said}>"
-
-
-def _wanted(dtype: str, name: str) -> str:
-    """Bytes of pictures become f32, as models expect; labels are class numbers."""
-    if dtype[0] == "f":
-        return dtype
-    return "i64" if name == "labels" else "f32"
 
 
 class DataLoader:

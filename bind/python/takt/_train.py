@@ -1,9 +1,9 @@
 """_train.py - training: the trainer and its reports."""
 from __future__ import annotations
 
-import math
 import time
 from collections import namedtuple
+from itertools import chain, islice
 
 from . import _arrays, _takt
 from ._compile import CompiledModel
@@ -15,7 +15,7 @@ from .errors import ArgumentError, RangeError, StateError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Optional, Union
+    from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
     from ._data import Dataset
 
@@ -157,32 +157,29 @@ class Trainer:
                 count = max(len(arrays) - 1, 1)
                 types_in_order = [_batched(x) for x in arrays[:count]]
                 self._begin(self._module.to_model(*types_in_order, training=True))
-        if isinstance(batch, dict):
-            return batch
-        assert self.model is not None
-        names = [info.name for info in self.model.inputs]
-        if len(batch) not in (len(names), len(names) + 1):
-            raise ArgumentError(f"a batch has {len(batch)} arrays; the model takes "
-                                f"{', '.join(names)}, and labels may follow")
-        return dict(zip([*names, "labels"], batch))
+        return self._named(batch)
+
+    def _named(self, batch: Any) -> dict[str, Any]:
+        if not isinstance(batch, dict):
+            assert self.model is not None
+            names = [info.name for info in self.model.inputs]
+            if len(batch) not in (len(names), len(names) + 1):
+                raise ArgumentError(f"a batch has {len(batch)} arrays; the model takes "
+                                    f"{', '.join(names)}, and labels may follow")
+            batch = dict(zip([*names, "labels"], batch))
+        return {name: x.array() if hasattr(x, "is_computed") else x for name, x in batch.items()}
 
     # ---- steps ----
 
     def step(self, *batch: Any, **named: Any) -> StepResult:
         """One step: arrays in the order of the model's inputs, then labels; or all by name."""
-        return StepResult(*self._step(named or (batch[0] if len(batch) == 1 and isinstance(
-            batch[0], dict) else batch)))
-
-    def _step(self, batch: Any) -> Any:
-        return self._with_raw(self._ready(batch), "step")
-
-    def _with_raw(self, batch: dict[str, Any], how: str) -> Any:
-        arrays = {name: x.array() if hasattr(x, "is_computed") else x for name, x in batch.items()}
-        return getattr(self._raw, how)(arrays)
+        arrays = self._ready(named or (batch[0] if len(batch) == 1 and isinstance(batch[0], dict)
+                                       else batch))
+        return StepResult(*self._raw.step(arrays))
 
     def plan(self, *batch: Any, **named: Any) -> dict[str, int]:
         """Bytes of a step on such a batch, before it is run."""
-        made = self._with_raw(self._ready(named or batch), "plan")
+        made = self._raw.plan(self._ready(named or batch))
         assert isinstance(made, dict)
         return made
 
@@ -190,7 +187,8 @@ class Trainer:
         """Mean loss and hits over batches with the current weights, as in inference."""
         loss = count = hits = 0.0
         for batch in data:
-            got = StepResult(*self._with_raw(self._ready(batch), "eval"))
+            arrays = self._ready(batch)
+            got = StepResult(*self._raw.eval(arrays))
             loss, count = loss + got.loss * got.count, count + got.count
             hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
         if count == 0:
@@ -200,6 +198,8 @@ class Trainer:
     def stop(self) -> None:
         """Ends fit() after the current step."""
         self._stopped = True
+        if self._raw is not None:
+            self._raw.stop()
 
     def fit(self, data: Iterable[Any], epochs: int = 1, validation: Optional[Iterable[Any]] = None,
             verbose: bool = False, progress: Optional[bool] = None) -> list[EpochResult]:
@@ -258,28 +258,34 @@ class Trainer:
 
     def _steps(self, data: Iterable[Any], sums: "_Sums", bar: Bar) -> float:
         """An epoch's steps; returns the seconds that they waited for data."""
-        # A step leaves nothing in the caches: whatever is called here is read from memory.
-        waited, batches = 0.0, 0
-        group: list[dict[str, Any]] = []
-        source = iter(data)
-        while not self._stopped:
-            before = time.perf_counter()
-            batch = next(source, None)
-            waited += time.perf_counter() - before
-            if batch is not None:
-                group.append(self._ready(batch))
-                batches += 1
-            if group and (batch is None or len(group) == self._accumulate):
-                joined = group[0] if len(group) == 1 else _joined(group)
-                got = tuple.__new__(StepResult, self._with_raw(joined, "step"))
-                group.clear()
-                sums.add(got)
-                for callback in self._callbacks:
-                    callback.on_step(self, got)
-                bar.at(batches, "loss", got.loss)
-            if batch is None:
+        begun = time.perf_counter()
+        source = self._batches(data)
+        waited, batches, ended = time.perf_counter() - begun, 0, False
+        while not (ended or self._stopped):
+            last, loss, count, hits, steps, wait, ended = self._raw.steps(
+                source, self._named, 0.0 if self._callbacks else 0.1)
+            waited, batches = waited + wait, batches + steps * self._accumulate
+            if steps == 0:
                 break
+            sums.add(loss, count, hits)
+            for callback in self._callbacks:
+                callback.on_step(self, StepResult(*last))
+            bar.at(batches, "loss", last[1])
         return waited
+
+    def _batches(self, data: Iterable[Any]) -> Iterator[Any]:
+        """What each step takes; a module has been traced by the first."""
+        source = iter(data)
+        first = next(source, None)
+        if first is None:
+            raise ArgumentError("there is nothing to train on: the data is empty")
+        self._ready(first)
+        source = chain((first,), source)
+        return source if self._accumulate == 1 else self._groups_of(source)
+
+    def _groups_of(self, source: Iterator[Any]) -> Iterator[dict[str, Any]]:
+        while group := [self._named(batch) for batch in islice(source, self._accumulate)]:
+            yield group[0] if len(group) == 1 else _joined(group)
 
     # ---- facts and files ----
 
@@ -345,12 +351,11 @@ class _Sums:
         self.loss = self.count = self.hits = 0.0
         self.seen = False
 
-    def add(self, got: StepResult) -> None:
-        """One more step."""
+    def add(self, loss: float, count: float, hits: float) -> None:
+        """More steps."""
         self.seen = True
-        if math.isfinite(got.loss):
-            self.loss, self.count = self.loss + got.loss * got.count, self.count + got.count
-            self.hits = self.hits + got.hits if got.hits >= 0 and self.hits >= 0 else -1.0
+        self.loss, self.count = self.loss + loss, self.count + count
+        self.hits = self.hits + hits if hits >= 0 and self.hits >= 0 else -1.0
 
     @property
     def mean(self) -> float:
