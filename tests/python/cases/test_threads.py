@@ -258,6 +258,18 @@ try:
 except KeyboardInterrupt:
     print("stopped", trainer.steps - steps in (0, 1), trainer.step(x, labels).loss <= first.loss)
 """
+FITTED = """
+import takt
+text = "model m(x: f32[n, 64]) seed=1 { return dense(dense(x, 64, act=relu), 10) }"
+trainer = takt.Trainer(takt.loads(text), loss="cross_entropy")
+batch = {"x": takt.zeros((8, 64)), "labels": takt.zeros((8,), "i64")}
+trainer.fit([batch])
+print("ready", flush=True)
+try:
+    trainer.fit([batch] * 10**7)  # nothing of it runs Python
+except KeyboardInterrupt:
+    print("stopped", trainer.steps > 1, trainer.step(batch).loss > 0)
+"""
 INSIDE_STEP = """
 import takt
 net = takt.loads("model m(x: f32[n, 64]) seed=1 {\\n"
@@ -347,7 +359,7 @@ SIGNALS_WAIT = "tsan" in os.environ.get("LD_PRELOAD", "")
 class Stopped(unittest.TestCase):
     @unittest.skipIf(SIGNALS_WAIT, "ThreadSanitizer holds signals back")
     def test_interrupts(self):
-        for text in (TRAINED, INSIDE_STEP, MEASURED):
+        for text in (TRAINED, FITTED, INSIDE_STEP, MEASURED):
             child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE,
                                      text=True, env=dict(os.environ))
             self.assertEqual(child.stdout.readline().strip(), "ready")

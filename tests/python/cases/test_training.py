@@ -80,6 +80,28 @@ class Training(unittest.TestCase):
             history = takt.Trainer(Net(), loss="cross_entropy").fit(Stream(loader))
         self.assertEqual(len(history), 1)
 
+    def test_stopped_while_data_are_read(self):
+        x, labels = points()
+        trainer = takt.Trainer(Net(), loss="cross_entropy")
+
+        def batches():
+            for i in range(100):
+                if i == 3:
+                    trainer.stop()
+                yield {"x": x, "labels": labels}
+        self.assertEqual(len(trainer.fit(batches(), epochs=2)), 1)
+        self.assertEqual(trainer.steps, 4)  # the batch that was requested is the last
+
+    def test_lazy_values_in_batches(self):
+        x, labels = points()
+        losses = []
+        for batch in ({"x": takt.tensor(x) * 1.0, "labels": labels}, (takt.tensor(x) * 1.0, labels),
+                      {"x": x, "labels": labels}):
+            trainer = takt.Trainer(Net(), loss="cross_entropy")
+            losses.append([r.loss for r in trainer.fit([batch] * 3, epochs=2)])
+        self.assertEqual(losses[0], losses[2])
+        self.assertEqual(losses[1], losses[2])
+
     def test_sgd_is_what_it_says(self):
         text = ("model m(x: f32[batch, 1], t: f32[batch, 1]) {\n  param w: f32[1, 1] = 2\n"
                 "  return loss = mse(x @ w, t)\n}")
