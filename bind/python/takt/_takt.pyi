@@ -1,6 +1,6 @@
 """The extension: what the package is made of."""
 import sys
-from typing import Any, Optional, Union, final
+from typing import Any, Callable, Iterator, Optional, Union, final
 
 from typing_extensions import disjoint_base
 
