@@ -184,6 +184,20 @@ def _triangle(c: Lowering, x: Any, diagonal: int = 0) -> Any:
     return op("trilu", x, upper="triu" in c.target, k=int(diagonal))
 
 
+@aten("unfold")
+def _unfold(c: Lowering, x: Any, dim: int, size: int, step: int) -> Any:
+    refuse(x.ndim > 0, "unfold of a scalar")
+    axis, = axes_of(x, dim)
+    count = (x.shape[axis] - size) // step + 1
+    if step == size:
+        y = part(x, axis, 0, count * size)
+    else:
+        y = op("gather", x, constant([i * step + j for i in range(count) for j in range(size)],
+                                     "i64"), axis=axis)
+    y = op("reshape", y, shape=[*x.shape[:axis], count, size, *x.shape[axis + 1:]])
+    return op("transpose", y, perm=[i for i in range(y.ndim) if i != axis + 1] + [axis + 1])
+
+
 # ---- indices ----
 
 @aten("index_select")

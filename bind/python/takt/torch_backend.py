@@ -243,6 +243,7 @@ def takt(graph: "torch.fx.GraphModule", inputs: "Sequence[Any]", *,
     """The backend: what ``torch.compile(module, backend="takt")`` calls with its graphs."""
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
 
     given = dict(options or {})
     freeze = bool(given.pop("freeze", True))
@@ -252,7 +253,8 @@ def takt(graph: "torch.fx.GraphModule", inputs: "Sequence[Any]", *,
     def compiler(name: str, holds: bool) -> "Callable[..., Any]":
         def compile_it(module: "torch.fx.GraphModule", _: Any) -> Any:
             frozen = _static_inputs() if holds and freeze else set()
-            return make_boxed_func(compile_graph(module, frozen, name, given))
+            with unset_fake_temporarily():  # constants of the graph are real tensors
+                return make_boxed_func(compile_graph(module, frozen, name, given))
         return compile_it
 
     made = aot_autograd(fw_compiler=compiler("forward", False),

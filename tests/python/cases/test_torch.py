@@ -136,6 +136,9 @@ def samples():
     yield A.clone.default, (x,)
     yield A.alias.default, (x,)
     yield A.detach.default, (x,)
+    for size, step in ((2, 1), (2, 2), (3, 2), (4, 4), (1, 3), (2, 3)):
+        yield A.unfold.default, (x, 1, size, step)
+        yield A.unfold.default, (image, -2, size, step)
     yield A.lift_fresh_copy.default, (x,)
     yield lambda a: A._to_copy.default(a, dtype=torch.float64), (x,)
     yield lambda a: A._to_copy.default(a, dtype=torch.int32), (x,)
@@ -346,6 +349,17 @@ class Modules(unittest.TestCase):
         self.assertTrue(all(r.is_whole for r in torch_backend.reports()))
         for (name, a), b in zip(module.state_dict().items(), other.state_dict().values()):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4, msg=name)
+
+    def test_tensors_made_in_forward(self):
+        class Scaled(nn.Module):
+            def forward(self, x):
+                return x / torch.sqrt(torch.tensor(x.shape[-1], dtype=torch.float) * 3)
+        x = floats(2, 5)
+        compiled = torch.compile(Scaled(), backend=torch_backend.takt, fullgraph=True)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x), Scaled()(x))
+        compiled(x.requires_grad_()).sum().backward()
+        torch.testing.assert_close(x.grad, torch.full((2, 5), 15 ** -0.5))
 
     def test_no_elements(self):
         module = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
