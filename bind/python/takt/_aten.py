@@ -136,8 +136,12 @@ def _leaky_relu(c: Lowering, x: Any, slope: float = 0.01) -> Any:
 
 @aten("elu")
 def _elu(c: Lowering, x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
-    refuse(scale == 1 and input_scale == 1, "elu with scales")
-    return op("elu", x, alpha=float(alpha))
+    if input_scale != 1:
+        refuse(alpha * input_scale == 1, "elu with a scale of its own")
+        y = op("celu", x, alpha=float(alpha))
+    else:
+        y = op("elu", x, alpha=float(alpha))
+    return y if scale == 1 else op("mul", y, float(scale))
 
 
 @aten("softplus")

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 from ._aten import aten, cast, constant, full, iota, op, refuse, variance
+from ._aten_shape import part
 from ._tensor import Tensor
 
 TYPE_CHECKING = False
@@ -46,6 +47,46 @@ def _attention(c: Lowering, q: Any, k: Any, v: Any, dropout: float = 0.0, causal
            scale=float(scale) if scale is not None else 1 / math.sqrt(dim))
     y = op("reshape", y, shape=[batch, length, heads, v.shape[3]])
     return op("transpose", y, perm=[0, 2, 1, 3]), None
+
+
+def _linear(x: Any, w: Any, bias: Any) -> Any:
+    return op("add", op("matmul", x, op("transpose", w, perm=[1, 0])), bias)
+
+
+def _self_attention(x: Any, heads: int, into: "tuple[Any, Any]",
+                    out_of: "tuple[Any, Any]") -> Any:
+    """Attention of [batch, length, width] to itself; `into` makes q, k and v at once."""
+    width = x.shape[2]
+    made = _linear(x, *into)
+    q, k, v = (part(made, 2, i * width, (i + 1) * width) for i in range(3))
+    y = op("attention", q, k, v, heads=heads, kv_heads=heads, causal=False,
+           scale=1 / math.sqrt(width // heads))
+    return _linear(y, *out_of)
+
+
+@aten("_transformer_encoder_layer_fwd")
+def _encoder_layer(c: Lowering, x: Any, width: int, heads: int, *rest: Any) -> Any:
+    """What nn.TransformerEncoderLayer calls in inference."""
+    into, out_of, rest = rest[:2], rest[2:4], rest[4:]
+    use_gelu, norm_first, epsilon, *norms = rest[:7]
+    wide, narrow = rest[7:9], rest[9:11]
+    refuse(all(mask is None for mask in rest[11:12]), "an encoder layer with a mask")
+
+    def norm(y: Any, i: int) -> Any:
+        return op("layer_norm", y, norms[2 * i], norms[2 * i + 1], axis=2, epsilon=float(epsilon))
+
+    def attended(y: Any) -> Any:
+        return _self_attention(y, heads, into, out_of)
+
+    def fed(y: Any) -> Any:
+        h = _linear(y, *wide)
+        return _linear(op("gelu", h) if use_gelu else op("relu", h), *narrow)
+
+    if norm_first:
+        x = op("add", x, attended(norm(x, 0)))
+        return op("add", x, fed(norm(x, 1)))
+    x = norm(op("add", x, attended(x)), 0)
+    return norm(op("add", x, fed(x)), 1)
 
 
 # ---- convolutions ----

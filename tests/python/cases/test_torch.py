@@ -49,6 +49,8 @@ def samples():
     for name in "ceil floor round trunc isnan".split():
         yield getattr(A, name).default, (n,)
     yield lambda a: F.gelu(a, approximate="tanh"), (x,)
+    yield F.selu, (x,)
+    yield lambda a: F.celu(a, 0.5), (x,)
     yield lambda a: a.clamp(-0.5, 0.5), (x,)
     yield lambda a: a.clamp(min=2, max=6), (n,)
     yield lambda a, c: A.clamp.Tensor(a, c, c + 1), (x, y)
@@ -132,6 +134,11 @@ def samples():
     yield lambda a: A.topk.default(a, 2, 1, False), (x,)
     yield lambda a: A.sort.default(a, 1, True), (x,)
     yield lambda a: A.sort.stable(a, stable=True, dim=0), (x,)
+    layer = [floats(*shape, seed=i) for i, shape in enumerate(
+        ((48, 16), (48,), (16, 16), (16,), (16,), (16,), (16,), (16,), (32, 16), (32,), (16, 32),
+         (16,)))]
+    yield lambda a, *w: A._transformer_encoder_layer_fwd.default(
+        a, 16, 4, *w[:4], True, False, 1e-5, *w[4:]), (floats(2, 7, 16), *layer)
     # shapes
     yield A.clone.default, (x,)
     yield A.alias.default, (x,)
@@ -349,6 +356,17 @@ class Modules(unittest.TestCase):
         self.assertTrue(all(r.is_whole for r in torch_backend.reports()))
         for (name, a), b in zip(module.state_dict().items(), other.state_dict().values()):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4, msg=name)
+
+    def test_encoder_layers(self):
+        x = floats(2, 7, 16)
+        for act in ("relu", "gelu"):
+            for first in (False, True):
+                layer = nn.TransformerEncoderLayer(16, 4, 32, activation=act, norm_first=first,
+                                                   batch_first=True).eval()
+                compiled = torch.compile(layer, backend=torch_backend.takt, fullgraph=True)
+                with torch.no_grad():
+                    torch.testing.assert_close(compiled(x), layer(x), rtol=1e-4, atol=1e-4)
+        self.assertTrue(all(r.is_whole for r in torch_backend.reports()))
 
     def test_tensors_made_in_forward(self):
         class Scaled(nn.Module):
