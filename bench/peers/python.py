@@ -216,7 +216,7 @@ def training(folder):
         return [epoch.seconds for epoch in trainer.fit(loader, epochs=3)]
 
     seen = {by_command: [], by_trainer: []}
-    for i in range(4):
+    for i in range(10):
         for way in list(seen)[::1 if i % 2 else -1]:
             seen[way] += way()
     command_s, trainer_s = (statistics.median(seen[way]) for way in (by_command, by_trainer))
