@@ -91,8 +91,9 @@ typedef struct takt_augment_key {
 /** Changes `count` samples at random: "flip=0.5,shift=2,cutout=8,noise=0.1". The changes are, in
  *  the order in which they are made: crop, shift, time_shift, flip, cutout, time_mask, freq_mask,
  *  noise. mixup is left to takt_data_mixup. `x` is f32 with a batch axis; the last two axes are
- *  rows and columns, a single one is columns. Random draws depend on the key and on rows[i], the
- *  number of the sample, not on its batch. `count` 0: only checks `how`.
+ *  rows and columns. Samples of one axis, columns, take no flip, shift, crop, cutout or freq_mask.
+ *  Random draws depend on the key and on rows[i], the number of the sample, not on its batch.
+ *  `count` 0: only checks `how`, and whether `x` suits it, unless it is NULL.
  *
  *  @return TAKT_ERR_ARGUMENT for an unknown change, an impossible number or an unsuitable view */
 TAKT_API TAKT_MUST_USE takt_status takt_data_augment(takt_ctx *ctx, const char *how,

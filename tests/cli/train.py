@@ -227,10 +227,14 @@ def workers():
     plain = set(seen)
     for count in ("0", "4"):
         succeeds("train", NET, *COMMON, "--workers", count, "--epochs", "2", "-q", "--limit", "333",
-                 "--augment", "noise=0.1,shift=1", "-o", path("workers.taktp"))
+                 "--augment", "noise=0.1,time_shift=1", "-o", path("workers.taktp"))
         seen.add(weights_of(path("workers.taktp")))
     expect(len(seen) == 2 and plain < seen, "augmentation depends on the workers, or does nothing")
     fails(2, "train", NET, *COMMON, "--augment", "flop=1", says=["did you mean flip"])
+    kept = path("mirrored")
+    told = fails(2, "train", NET, *COMMON, "--augment", "noise=0.1,flip=0.5", "--checkpoint", kept,
+                 says=["flip is for rows and columns", "hint: "])
+    expect("peak" not in told and not os.path.exists(kept), f"columns of a table: {told}")
     labels = write("late.csv", "\n".join("1,2,3,4,5,6," + str(int(i == 150) * 9) for i in
                                          range(200)) + "\n")
     fails(2, "train", NET, "--data", labels, "--loss", "focal", "--workers", "4",

@@ -341,21 +341,28 @@ static void shifts_time(void)
     EXPECT(moved > COUNT / 2, "%zu of %d moved", moved, COUNT);
 }
 
-/* Samples of one axis have no rows to mask. */
-static void masks_no_sound(void)
+/* Samples of one axis are not pictures: what moves or masks rows and columns is refused, also
+ * before there is a sample. */
+static void of_one_axis(void)
 {
-    enum { COUNT = 50, SIZE = 4 };
-    float a[COUNT * SIZE];
-    uint64_t rows[COUNT];
+    static const char *const pictures[] = {"flip=0.5", "shift=1", "crop=0.2", "cutout=2",
+                                           "noise=0.1,freq_mask=2"};
+    enum { COUNT = 5, SIZE = 4 };
+    float a[COUNT * SIZE] = {0};
+    const uint64_t rows[COUNT] = {0, 1, 2, 3, 4};
     const takt_augment_key key = {1, 2};
     const takt_tensor_view v = {.dtype = TAKT_F32, .rank = 2, .dims = {COUNT, SIZE}, .data = a};
-    for (size_t i = 0; i < COUNT; i++)
-        rows[i] = i;
+    for (size_t i = 0; i < 2 * sizeof pictures / sizeof *pictures; i++) {
+        const char *how = pictures[i / 2];
+        EXPECT_STATUS(ctx, takt_data_augment(ctx, how, &key, rows, i % 2 * COUNT, &v),
+                      TAKT_ERR_ARGUMENT);
+        EXPECT(strstr(takt_last_error(ctx), "a sample is [4]") != NULL, "%s",
+               takt_last_error(ctx));
+    }
     for (size_t i = 0; i < COUNT * SIZE; i++)
-        a[i] = 1;
-    EXPECT_OK(ctx, takt_data_augment(ctx, "freq_mask=2", &key, rows, COUNT, &v));
-    for (size_t i = 0; i < COUNT * SIZE; i++)
-        EXPECT(a[i] == 1, "element %zu is %g", i, (double)a[i]);
+        EXPECT(a[i] == 0, "element %zu is %g", i, (double)a[i]);
+    EXPECT_OK(ctx, takt_data_augment(ctx, "flip=0,time_shift=1,time_mask=1,noise=1", &key, rows,
+                                     COUNT, &v));
 }
 
 int main(void)
@@ -368,7 +375,7 @@ int main(void)
     augments();
     masks("time_mask=3", true, 3);
     masks("freq_mask=2", false, 2);
-    masks_no_sound();
+    of_one_axis();
     crops();
     shifts_time();
     takt_memfs *fs = takt_memfs_create();

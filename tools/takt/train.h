@@ -170,8 +170,8 @@ takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *c
 uint64_t tool_loader_sample(const tool_loader *l, const tool_batch *batch, size_t row);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);
 
-/* Reads mixup in --augment, and turns labels into distributions. If false, an error was printed. */
-bool tool_mixup_begin(tool_training *g, int *code);
+/* Reads --augment; mixup turns labels into distributions. If false, an error was printed. */
+bool tool_augment_begin(tool_training *g, int *code);
 /* The loss for such labels. False: usage error, printed. */
 bool tool_mixup_loss(const tool_training *g, tool_train_flags *f);
 /* Prepares the model for quantisation-aware training if --qat is given. If false, an error was

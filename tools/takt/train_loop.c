@@ -271,13 +271,6 @@ int tool_train_loop(tool_training *g)
     bool is_over = false, is_lost = false;
     is_interrupted = 0;
     g->in_order = tool_on(g->t, TAKT_F_NO_SHUFFLE);
-    g->augment = tool_text_of(g->t, TAKT_F_AUGMENT);
-    if (g->augment != NULL) {
-        const takt_augment_key key = {0};
-        status = takt_data_augment(g->t->ctx, g->augment, &key, NULL, 0, NULL);
-        if (status != TAKT_OK)
-            return tool_finish(g->t, status);
-    }
     g->loader = tool_loader_create(g, tool_number_of(g->t, TAKT_F_WORKERS, 1));
     if (g->loader == NULL)
         return tool_finish(g->t, TAKT_ERR_MEMORY);

@@ -1,4 +1,5 @@
-/* train_mixup.c - --augment mixup=A: pairs of samples mixed into one, and the matching labels. */
+/* train_mixup.c - --augment: whether it suits the data, and mixup, which mixes pairs of samples into
+ * one, and their labels. */
 #include <string.h>
 
 #include "train.h"
@@ -19,13 +20,10 @@ static bool is_entropy(const tool_training *g)
            (strncmp(loss, name, length) == 0 && (loss[length] == '\0' || loss[length] == ':'));
 }
 
-bool tool_mixup_begin(tool_training *g, int *code)
+/* Reads mixup in --augment, and turns labels into distributions. If false, an error was printed. */
+static bool begin_mixup(tool_training *g, int *code)
 {
-    const char *how = tool_text_of(g->t, TAKT_F_AUGMENT);
-    *code = TAKT_EXIT_OK;
-    if (how == NULL)
-        return true;
-    takt_status status = takt_mixup_alpha(g->t->ctx, how, &g->alpha);
+    takt_status status = takt_mixup_alpha(g->t->ctx, g->augment, &g->alpha);
     if (status == TAKT_OK && g->alpha > 0 && is_entropy(g) &&
         !tool_batch_soften(&g->batch, g->model, g->t->ctx))
         status = TAKT_ERR_MEMORY;
@@ -41,8 +39,19 @@ bool tool_mixup_begin(tool_training *g, int *code)
     *code = tool_usage_error(g->t, 1003, wants,
                              "--augment %s: samples of this training cannot be "
                              "mixed",
-                             how);
+                             g->augment);
     return false;
+}
+
+bool tool_augment_begin(tool_training *g, int *code)
+{
+    const takt_augment_key key = {0};
+    g->augment = tool_text_of(g->t, TAKT_F_AUGMENT);
+    *code = TAKT_EXIT_OK;
+    if (g->augment != NULL && begin_mixup(g, code))
+        *code = tool_finish(g->t, takt_data_augment(g->t->ctx, g->augment, &key, NULL, 0,
+                                                    &g->batch.view[0].view));
+    return *code == TAKT_EXIT_OK;
 }
 
 bool tool_mixup_loss(const tool_training *g, tool_train_flags *f)

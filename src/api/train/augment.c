@@ -215,6 +215,32 @@ static void change(const sample *s, const double *how)
         add_noise(s, how[NOISE]);
 }
 
+static bool is_suitable(const takt_tensor_view *x, size_t count)
+{
+    bool is_good = x->dtype == TAKT_F32 && x->rank >= 2 && x->rank <= TAKT_MAX_RANK &&
+                   x->data != NULL && x->dims[0] >= 0 && (uint64_t)x->dims[0] >= count;
+    for (int i = 1; is_good && i < x->rank; i++)
+        is_good = x->dims[i] >= 0;
+    return is_good;
+}
+
+/* A sample of one axis is a row of a table or a sound: mirrored or cropped, its columns would
+ * change places, and rows to mask it has none. */
+static takt_status check_axes(takt_ctx *ctx, const double *numbers, const takt_tensor_view *x)
+{
+    static const int of_pictures[] = {FLIP, SHIFT, CROP, CUTOUT, FREQ_MASK};
+    for (size_t i = 0; x->rank == 2 && i < sizeof of_pictures / sizeof *of_pictures; i++) {
+        const takt_hyper *kind = &kinds[of_pictures[i]];
+        if (!(numbers[of_pictures[i]] > 0))
+            continue;
+        takt_fail(ctx, TAKT_E_ARGUMENT, "augment: %s is for rows and columns, a sample is [%lld]",
+                  kind->name, (long long)x->dims[1]);
+        return takt_fail_hint(ctx, "noise, mixup, time_shift and time_mask change samples of one "
+                                   "axis");
+    }
+    return TAKT_OK;
+}
+
 takt_status takt_data_augment(takt_ctx *ctx, const char *how, const takt_augment_key *key,
                               const uint64_t *rows, size_t count, const takt_tensor_view *x)
 {
@@ -224,15 +250,13 @@ takt_status takt_data_augment(takt_ctx *ctx, const char *how, const takt_augment
     if (how == NULL || (count > 0 && (key == NULL || rows == NULL || x == NULL)))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_data_augment: an argument is NULL");
     TAKT_TRY(takt_hyper_change(ctx, "augment", kinds, KINDS, how, numbers));
+    if (x == NULL)
+        return TAKT_OK;
+    if (!is_suitable(x, count))
+        return takt_fail(ctx, TAKT_E_ARGUMENT, "augment: samples are f32 with a batch axis");
+    TAKT_TRY(check_axes(ctx, numbers, x));
     if (count == 0)
         return TAKT_OK;
-    bool is_good = x->dtype == TAKT_F32 && x->rank >= 2 && x->rank <= TAKT_MAX_RANK &&
-                   x->data != NULL && x->dims[0] >= 0 && (uint64_t)x->dims[0] >= count;
-    for (int i = 1; is_good && i < x->rank; i++)
-        is_good = x->dims[i] >= 0;
-    if (!is_good)
-        return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "takt_data_augment: samples are f32 with a batch axis");
     sample s = {.planes = 1,
                 .height = x->rank > 2 ? (size_t)x->dims[x->rank - 2] : 1,
                 .width = (size_t)x->dims[x->rank - 1],

@@ -226,7 +226,7 @@ static int with_data(tool_training *g)
         return code;
     if (!tool_training_has_labels(g) || !tool_training_labels_fit(g))
         return TAKT_EXIT_USAGE;
-    if (!tool_mixup_begin(g, &code))
+    if (!tool_augment_begin(g, &code))
         return code;
     return with_trainer(g);
 }
