@@ -85,14 +85,15 @@ typedef struct takt_train_options {
 /** The result of a step. */
 typedef struct takt_step_result {
     uint64_t step; /**< steps done so far, this one included */
-    double loss;   /**< mean over the batch, before the update */
-    double count;  /**< samples, or elements, that the mean is over */
-    double hits;   /**< how many were right; -1 if the loss has no notion of it */
+    double loss;   /**< mean over the batch, before the update; 0 if `count` is */
+    double count;  /**< samples, or elements, that the mean is over, or the sum of their weights; 0:
+                        every label is ignored or of a class with weight 0 */
+    double hits;   /**< how many of these were right; -1 if the loss has no notion of it */
     double rate;   /**< learning rate of this step */
     double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
     double scale;  /**< of the loss, with amp "f16"; else 1 */
-    bool skipped;  /**< the weights are unchanged: with amp "f16" gradients overflowed, or with
-                      skip_not_finite loss or gradients are NaN or infinite */
+    bool skipped;  /**< the weights are unchanged: with amp "f16" gradients overflowed, with
+                      skip_not_finite loss or gradients are NaN or infinite, or `count` is 0 */
 } takt_step_result;
 
 /** Makes a trainer with the model's weights. The model must have been loaded with `training`, and

@@ -91,11 +91,14 @@ takt_id takt_loss_total(takt_loss_site *site, const takt_op *op, size_t count,
     return takt_sum_all(site->g, takt_loss_each(site, op, count, attrs));
 }
 
-void takt_loss_hits(takt_loss_site *site)
+void takt_loss_hits(takt_loss_site *site, takt_id weight)
 {
     takt_graph *g = site->g;
     const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
     const takt_id best = takt_graph_call(g, &takt_op_argmax, 1, &site->output, 1, &axis);
     const takt_id is_right = takt_binary(g, &takt_op_eq, best, site->labels);
-    site->hits = takt_sum_all(g, is_right);
+    site->hits =
+        takt_sum_all(g, weight != TAKT_NONE ? takt_mul(g, takt_cast(g, is_right, TAKT_F32),
+                                                       takt_cast(g, weight, TAKT_F32))
+                                            : is_right);
 }

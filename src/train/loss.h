@@ -19,6 +19,7 @@ typedef struct takt_loss_site {
     takt_id extra;      /* the additional input that the record names */
     takt_id weights;    /* f32, one per class, or TAKT_NONE */
     takt_id sum, count; /* results: f32 scalars */
+    bool may_be_empty;  /* result: count may be 0, where no label counts */
     takt_id hits;       /* result: how many samples are right, or TAKT_NONE */
 } takt_loss_site;
 
@@ -54,8 +55,9 @@ void takt_loss_sum(takt_loss_site *site, takt_id each);
 takt_id takt_sum_all(takt_graph *g, takt_id x);
 /* How many elements x has, f32. */
 takt_id takt_count_all(takt_graph *g, takt_id x);
-/* Sets `hits`: rows of the output whose greatest element is at the label. */
-void takt_loss_hits(takt_loss_site *site);
+/* Sets `hits`: rows of the output whose greatest element is at the label, each times its `weight`,
+ * f32 or bool, or TAKT_NONE. */
+void takt_loss_hits(takt_loss_site *site, takt_id weight);
 /* A loss op with its `reduction=none`. */
 takt_id takt_loss_each(takt_loss_site *site, const takt_op *op, size_t count,
                        const takt_named_attr *attrs);

@@ -38,6 +38,8 @@ static takt_id guarded(builder *b, takt_id next, takt_id old, bool only_applied)
         condition = takt_binary(b->g, &takt_op_and, condition, b->apply);
     if (only_applied && b->fits != TAKT_NONE)
         condition = takt_binary(b->g, &takt_op_and, condition, b->fits);
+    if (only_applied && b->has_labels != TAKT_NONE)
+        condition = takt_binary(b->g, &takt_op_and, condition, b->has_labels);
     return takt_select(b->g, condition, next, old);
 }
 
@@ -193,6 +195,7 @@ takt_status takt_step_append_update(builder *b)
         for (size_t i = 0; i < b->count; i++)
             b->params[i].grad = accumulated(b, b->params[i].name, b->params[i].grad);
     }
+    b->has_labels = b->site.may_be_empty ? takt_is_above(g, count, 0) : TAKT_NONE;
     takt_step_end_scale(b);
     if (b->scale != TAKT_NONE)
         count = takt_mul(g, count, b->scale);

@@ -306,6 +306,19 @@ def skips():
     fails(1, "train", NET, "--data", huge, "--on-nan", "skip", "-o", path("lost.taktp"),
           says=["no step had a finite loss"])
     expect(not os.path.exists(path("lost.taktp")), "weights were written without a step")
+    some = write("some.csv", "".join("1,2,3,%d,5,6,%d\n" % (i, 1 if i < 40 else 2)
+                                     for i in range(80)))
+    only = ["train", NET, "--data", some, "--no-shuffle", "--batch-size", "20", "--loss",
+            "cross_entropy:ignore=2", "--epochs", "2"]
+    told = takt(*only, "--val-split", "0.2", "--log", path("some.jsonl"))
+    expect(told.returncode == 0 and "2 steps skipped" in told.stdout and "nan" not in told.stdout
+           and told.stderr.count("none of these labels counts") == 1, told)
+    with open(path("some.jsonl"), encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    expect([row.get("skipped", False) for row in rows if "rate" in row]
+           == 2 * [False, False, True, True], rows)
+    fails(1, *only[:7], *only[9:], "--loss", "cross_entropy:ignore=1", "--limit", "40",
+          says=["no step had a finite loss and labels that count"])
     fails(2, "train", NET, "--data", TABLE, "--on-nan", "ignore", says=["stop or skip"])
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 6), }"
     head = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode() + b"\n"

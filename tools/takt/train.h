@@ -54,7 +54,7 @@ typedef struct tool_training {
     bool fits_numbers;     /* labels are not whole, and no loss was chosen */
     const char *bad_field; /* of the sample that made a loss NaN or infinite, or NULL */
     uint64_t bad_sample;
-    bool has_bad_check; /* a sample of the evaluation is not finite; told */
+    bool has_bad_check; /* a sample of the evaluation is not finite, or no label counts; told */
     bool is_cut;        /* interrupted, or every step of an epoch was skipped */
     char *settings;     /* lines of a checkpoint's note, or NULL */
 } tool_training;

@@ -57,7 +57,7 @@ static void forget_points(tool_points *p)
 
 void tool_log_step(tool_training *g, const takt_step_result *r, double seconds)
 {
-    const bool is_number = isfinite(r->loss);
+    const bool is_number = isfinite(r->loss) && r->count > 0;
     if (is_number)
         add_point(&g->losses, r->step, r->loss);
     if (g->log == NULL)

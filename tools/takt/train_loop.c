@@ -83,7 +83,12 @@ takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, doub
         hits += r.hits;
     }
     *loss = sum / weight;
-    *accuracy = hits >= 0 ? hits / weight : -1;
+    if (weight == 0 && !g->has_bad_check) {
+        g->has_bad_check = true;
+        tool_progress_wipe(g->t);
+        fprintf(stderr, "takt: there is no validation loss: none of these labels counts\n");
+    }
+    *accuracy = hits >= 0 && weight > 0 ? hits / weight : -1;
     return TAKT_OK;
 }
 
@@ -236,9 +241,11 @@ static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
 static int tell_lost(const tool_training *g)
 {
     takt_error e = {.status = TAKT_ERR_RANGE, .id = 7003, .offset = -1};
-    snprintf(e.message, sizeof e.message, "epoch %llu: no step had a finite loss, all were skipped",
+    snprintf(e.message, sizeof e.message,
+             "epoch %llu: no step had a finite loss and labels that count, all were skipped",
              (unsigned long long)g->epoch + 1);
-    snprintf(e.hint, sizeof e.hint, "takt data lists the samples that are not finite");
+    snprintf(e.hint, sizeof e.hint,
+             "takt data lists the samples that are not finite, and how many labels each class has");
     return tool_report_error(g->t, &e);
 }
 

@@ -25,7 +25,8 @@ class StepResult(namedtuple("StepResult", "step loss count hits rate norm scale 
     """A step of training: its number, the mean loss over `count` samples, how many were right.
 
     With ``amp="f16"`` `scale` multiplies the loss, and a step whose gradients overflowed is
-    `skipped`: it changes no weight. So is one that is not finite with ``on_nan="skip"``.
+    `skipped`: it changes no weight. So is one that is not finite with ``on_nan="skip"``, and one
+    in which no label counts, so that `count` is 0.
     """
 
     __slots__ = ()
@@ -192,7 +193,8 @@ class Trainer:
             loss, count = loss + got.loss * got.count, count + got.count
             hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
         if count == 0:
-            raise ArgumentError("there is nothing to evaluate on: the data is empty")
+            raise ArgumentError("there is nothing to evaluate on: the data is empty, or no label "
+                                "of it counts")
         return StepResult(self.steps, loss / count, count, hits, 0.0, -1.0)
 
     def stop(self) -> None:
@@ -246,7 +248,8 @@ class Trainer:
         finally:
             bar.end()
         if sums.count == 0:
-            raise RangeError(f"epoch {epoch}: no step had a finite loss, all were skipped") \
+            raise RangeError(f"epoch {epoch}: no step had a finite loss and labels that count, "
+                             "all were skipped") \
                 if sums.seen else ArgumentError("there is nothing to train on: the data is empty")
         seconds = time.perf_counter() - start
         other = self.evaluate(validation) if validation is not None else None

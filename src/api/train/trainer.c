@@ -1,6 +1,7 @@
 /* trainer.c - making a trainer. */
 #include "api/train/trainer.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/session/session.h"
@@ -28,7 +29,14 @@ static takt_status take_class_weights(takt_trainer *t, const takt_tensor_view *v
     if (v->dtype != TAKT_F32 || v->rank != 1 || v->data == NULL)
         return takt_fail(t->ctx, TAKT_E_OPTION, "class weights are a vector of f32");
     TAKT_TRY(takt_tensor_create(t->ctx, &type, &t->class_weights));
-    memcpy(takt_tensor_data(&t->class_weights), v->data, (size_t)v->dims[0] * sizeof(float));
+    float *to = takt_tensor_data(&t->class_weights);
+    const int64_t stride = takt_view_is_dense(v) ? 1 : v->strides[0];
+    for (int64_t i = 0; i < v->dims[0]; i++) {
+        to[i] = ((const float *)v->data)[i * stride];
+        if (!(to[i] >= 0 && isfinite(to[i])))
+            return takt_fail(t->ctx, TAKT_E_OPTION, "class weight %lld is %g, not 0 or more",
+                             (long long)i, (double)to[i]);
+    }
     t->spec.class_weights = &t->class_weights;
     return TAKT_OK;
 }

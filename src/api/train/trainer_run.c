@@ -214,6 +214,12 @@ static takt_status run_shards(takt_trainer *t, const takt_named_view *batch, siz
     return TAKT_OK;
 }
 
+/* 0 where no label counts, not 0 / 0. */
+static double mean_of(const takt_step_result *sum)
+{
+    return sum->count == 0 && sum->loss == 0 ? 0 : sum->loss / sum->count;
+}
+
 static takt_status step(takt_trainer *t, const takt_named_view *batch, size_t count,
                         takt_step_result *result)
 {
@@ -222,8 +228,9 @@ static takt_status step(takt_trainer *t, const takt_named_view *batch, size_t co
     const takt_status status = run_shards(t, batch, count, &sum);
     if (status != TAKT_OK)
         return go_back(t, status);
+    const bool is_empty = sum.count == 0; /* no label counts: nothing was learned */
     t->steps++;
-    t->skipped += sum.skipped;
+    t->skipped += sum.skipped || is_empty;
     if (sum.skipped && isfinite(sum.loss) && sum.scale <= TAKT_SCALE_LEAST) {
         takt_fail(t->ctx, TAKT_E_TRAIN_SCALE, "gradients of step %llu overflow f16 at any scale",
                   (unsigned long long)t->steps);
@@ -231,13 +238,13 @@ static takt_status step(takt_trainer *t, const takt_named_view *batch, size_t co
     }
     if (result != NULL)
         *result = (takt_step_result){.step = t->steps,
-                                     .loss = sum.loss / sum.count,
+                                     .loss = mean_of(&sum),
                                      .count = sum.count,
                                      .hits = sum.hits < 0 ? -1 : sum.hits,
                                      .rate = sum.rate,
                                      .norm = sum.norm,
                                      .scale = sum.scale,
-                                     .skipped = sum.skipped};
+                                     .skipped = sum.skipped || is_empty};
     return TAKT_OK;
 }
 
@@ -301,7 +308,7 @@ static takt_status evaluate(takt_trainer *t, const takt_named_view *batch, size_
     }
     if (result != NULL)
         *result = (takt_step_result){.step = t->steps,
-                                     .loss = sum.loss / sum.count,
+                                     .loss = mean_of(&sum),
                                      .count = sum.count,
                                      .hits = sum.hits < 0 ? -1 : sum.hits,
                                      .rate = 0,

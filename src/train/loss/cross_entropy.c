@@ -5,8 +5,9 @@
 
 enum { SMOOTHING, IGNORE, SOFT };
 
-/* Each row's loss times the weight of its class; the divisor is the sum of these weights. */
-static void weigh(takt_loss_site *site, takt_id each, takt_id counts)
+/* Each row's loss times the weight of its class, which is returned; the divisor is the sum of these
+ * weights. */
+static takt_id weigh(takt_loss_site *site, takt_id each, takt_id counts)
 {
     takt_graph *g = site->g;
     const takt_id zero = takt_scalar_like(g, site->labels, 0);
@@ -19,6 +20,7 @@ static void weigh(takt_loss_site *site, takt_id each, takt_id counts)
         weight = takt_keep_where(g, counts, weight);
     site->sum = takt_sum_all(g, takt_mul(g, takt_cast(g, each, TAKT_F32), weight));
     site->count = takt_sum_all(g, weight);
+    return weight;
 }
 
 static void labels(const double *hyper, takt_type *type)
@@ -44,7 +46,7 @@ static void build_soft(takt_loss_site *site)
     site->sum = takt_loss_total(site, &takt_op_cross_entropy, 1, &smoothing);
     site->labels = takt_graph_call(g, &takt_op_argmax, 1, &soft, 1, &axis);
     site->count = takt_count_all(g, site->labels);
-    takt_loss_hits(site);
+    takt_loss_hits(site, TAKT_NONE);
     site->labels = soft;
 }
 
@@ -63,13 +65,15 @@ static void build(takt_loss_site *site)
     const takt_id counts =
         ignores ? takt_binary(g, &takt_op_ne, site->labels, unwanted) : TAKT_NONE;
     const size_t given = ignores ? 2 : 1;
+    takt_id weight = counts;
     if (site->weights != TAKT_NONE) {
-        weigh(site, takt_loss_each(site, &takt_op_cross_entropy, given, attrs), counts);
+        weight = weigh(site, takt_loss_each(site, &takt_op_cross_entropy, given, attrs), counts);
     } else {
         site->sum = takt_loss_total(site, &takt_op_cross_entropy, given, attrs);
         site->count = ignores ? takt_sum_all(g, counts) : takt_count_all(g, site->labels);
     }
-    takt_loss_hits(site);
+    site->may_be_empty = ignores || site->weights != TAKT_NONE;
+    takt_loss_hits(site, weight);
 }
 
 const takt_loss takt_loss_cross_entropy = {

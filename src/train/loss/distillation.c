@@ -26,7 +26,7 @@ static void build(takt_loss_site *site)
     const takt_id hard = takt_loss_each(site, &takt_op_cross_entropy, 0, NULL);
     takt_loss_sum(site, takt_add(g, takt_mul_scalar(g, soft, alpha * t * t),
                                  takt_mul_scalar(g, takt_cast(g, hard, TAKT_F32), 1 - alpha)));
-    takt_loss_hits(site);
+    takt_loss_hits(site, TAKT_NONE);
 }
 
 const takt_loss takt_loss_distillation = {

@@ -15,7 +15,7 @@ static void build(takt_loss_site *site)
     const takt_id power = takt_scalar_like(g, rest, site->hyper[GAMMA]);
     const takt_id factor = takt_binary(g, &takt_op_pow, rest, power);
     takt_loss_sum(site, takt_mul(g, factor, entropy));
-    takt_loss_hits(site);
+    takt_loss_hits(site, TAKT_NONE);
 }
 
 const takt_loss takt_loss_focal = {

@@ -21,7 +21,7 @@ static void build(takt_loss_site *site)
         takt_keep_where(g, takt_is_below(g, mark, 0.5), takt_unary(g, &takt_op_relu, over));
     const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, others, &last, 1, false);
     takt_loss_sum(site, takt_mul_scalar(g, sum, 1 / (double)type.dim[type.rank - 1]));
-    takt_loss_hits(site);
+    takt_loss_hits(site, TAKT_NONE);
 }
 
 const takt_loss takt_loss_hinge = {

@@ -54,8 +54,8 @@ static void build(takt_loss_site *site)
                                        takt_is_above(g, others, 0.5));
     const takt_id gap = takt_add_scalar(g, takt_sub(g, near, far), site->hyper[MARGIN]);
     site->sum = takt_sum_all(g, takt_keep_where(g, counts, takt_unary(g, &takt_op_relu, gap)));
-    const takt_id count = takt_sum_all(g, counts);
-    site->count = takt_binary(g, &takt_op_max, count, takt_scalar_like(g, count, 1));
+    site->count = takt_sum_all(g, counts);
+    site->may_be_empty = true;
 }
 
 const takt_loss takt_loss_triplet = {
