@@ -177,6 +177,25 @@ def interrupted_inside():
            f"{run.returncode}: {said}")
 
 
+def interrupted_twice():
+    """A request to stop that arrives several times is one: the save that it begins is finished."""
+    folder = path("twice")
+    wide = write("twice.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  return dense(dense(dense(x, 2048), 2048), 3)\n}\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    run = subprocess.Popen([TOOL, "train", wide, *COMMON, "-q", "--epochs", "1000", "--optimizer",
+                            "adam", "--checkpoint", folder],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    await_steps(folder)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        run.send_signal(number)
+        time.sleep(0.01)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"--resume goes on" in said, f"{run.returncode}: {said}")
+    expect(os.path.exists(os.path.join(folder, "checkpoint.0")), "the save was killed")
+    shutil.rmtree(folder)
+
+
 def interrupted_late():
     """All steps were made: Ctrl-C in the last evaluation does not lose the model."""
     folder, model = path("late"), path("late.taktp")
@@ -405,6 +424,7 @@ goes_on()
 logged_once()
 interrupted()
 interrupted_inside()
+interrupted_twice()
 interrupted_late()
 locked()
 workers()

@@ -14,8 +14,8 @@ typedef struct tool_signals {
     struct sigaction before[TOOL_SIGNALS];
 } tool_signals;
 
-/* The first SIGINT, SIGTERM or SIGHUP calls `handler`; the second ends the program. Ignored signals
- * (nohup) stay ignored. */
+/* The first SIGINT, SIGTERM or SIGHUP calls `handler`; one that comes more than 250 ms later ends
+ * the program, those before that are the same request. Ignored signals (nohup) stay ignored. */
 void tool_signals_catch(tool_signals *s, void (*handler)(int));
 void tool_signals_restore(const tool_signals *s);
 

@@ -180,6 +180,10 @@ bool tool_qat_begin(tool_training *g, int *code);
 /* Writes the integer model with the weights trained so far. */
 int tool_qat_save(tool_training *g);
 
+struct tool_signals;
+/* The first Ctrl-C from now on ends the loop. Restore the signals after the last file is written:
+ * the same request may arrive twice. */
+void tool_train_catch(struct tool_signals *before);
 /* The loop over epochs; the exit code. */
 int tool_train_loop(tool_training *g);
 /* Whether all of its steps were made. */

@@ -271,21 +271,23 @@ bool tool_is_trained(const tool_training *g)
     return g->epoch >= g->epochs || takt_trainer_steps(g->trainer) >= g->steps;
 }
 
+void tool_train_catch(struct tool_signals *before)
+{
+    is_interrupted = 0;
+    tool_signals_catch(before, interrupt);
+}
+
 int tool_train_loop(tool_training *g)
 {
-    tool_signals signals;
     takt_status status = TAKT_OK;
     bool is_over = false, is_lost = false;
-    is_interrupted = 0;
     g->in_order = tool_on(g->t, TAKT_F_NO_SHUFFLE);
     g->loader = tool_loader_create(g, tool_number_of(g->t, TAKT_F_WORKERS, 1));
     if (g->loader == NULL)
         return tool_finish(g->t, TAKT_ERR_MEMORY);
     trainer = g->trainer;
-    tool_signals_catch(&signals, interrupt);
     while (g->epoch < g->epochs && status == TAKT_OK && !is_over && !is_interrupted && !is_lost)
         status = run_epoch(g, &is_over, &is_lost);
-    tool_signals_restore(&signals);
     trainer = NULL;
     tool_loader_destroy(g->loader);
     g->loader = NULL;

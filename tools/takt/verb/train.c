@@ -1,5 +1,6 @@
 /* train.c - trains a model on a data set. */
 #define _POSIX_C_SOURCE 200809L
+#include "signals.h"
 #include "train.h"
 
 #include <math.h>
@@ -147,12 +148,15 @@ static void tell_start(const tool_training *g, bool found)
  * be, or if Ctrl-C ended its last evaluation. */
 static int train_and_save(tool_training *g)
 {
+    tool_signals before;
+    tool_train_catch(&before);
     const int trained = tool_train_loop(g);
     const int closed = tool_log_close(g, trained);
     const bool is_complete =
         trained == TAKT_EXIT_OK ||
         ((!g->is_cut || trained == TAKT_EXIT_INTERRUPTED) && tool_is_trained(g));
     const int saved = is_complete ? finish(g) : trained;
+    tool_signals_restore(&before);
     if (is_complete && saved != TAKT_EXIT_OK && g->has_saved && g->saved_step == g->steps)
         fprintf(stderr,
                 "takt: %s has the trained state; the same command with --resume writes it\n",
