@@ -1,6 +1,7 @@
 """text_memory.py - a text needs the memory that its plan states: weights are read one at a time,
 and what they are packed from is not kept."""
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -32,9 +33,26 @@ def peak(*args):
     return used.ru_maxrss * 1024
 
 
-def held(kind):
-    path = model(kind)
-    size = os.stat(path).st_size
+def folder(kind):
+    """The same weights as a folder of Hugging Face."""
+    path, to = model(kind), os.path.join(TMP, f"memory-{kind}")
+    subprocess.run([TOOL, "convert", path, "-o", to + "/"], check=True)
+    os.remove(path)
+    return to
+
+
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
+
+
+def held(kind, path):
+    files = [path]
+    if os.path.isdir(path):
+        files = [os.path.join(path, name) for name in os.listdir(path)]
+    size = sum(os.stat(name).st_size for name in files)
     plan = parsed("plan", path, "-c", "256", "--parallel", "1", "--json")
     expect(plan["weights"] <= 1.01 * size, f"{kind}: {plan} for a file of {size} bytes")
     stated = plan["weights"] + plan["caches"] + plan["arena"]
@@ -42,7 +60,7 @@ def held(kind):
     expect(most <= stated + MORE, f"{kind}: {most} bytes, the plan states {stated}")
     only = peak("plan", path, "-c", "256", "--parallel", "1")
     expect(only <= MORE, f"{kind}: {only} bytes for a plan, whose weights are not read")
-    os.remove(path)
+    remove(path)
 
 
 def impossible():
@@ -57,6 +75,7 @@ def impossible():
 
 
 for name in ("q8_0", "q4_0", "f16", "q4_k"):
-    held(name)
+    held(name, model(name))
+held("folder", folder("f16"))
 impossible()
 finish()

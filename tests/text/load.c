@@ -84,6 +84,7 @@ static void sweep(void)
 {
     expect(load, tiny, 300);
     expect(generate, tiny, 60);
+    expect(generate, "tests/corpus/hf_tiny", 60);
     expect(embed, "tests/corpus/gguf/tiny_bert.gguf", 1000);
 }
 

@@ -325,7 +325,7 @@ static takt_status from_folder(job *j, takt_arena *arena)
                                     .length = skim.length};
         status = takt_hf_open(&h, arena, &source);
         j->m = (takt_gguf_model){
-            .ctx = j->ctx, .source = &source, .g = &h.g, .fetch = takt_hf_fetch, .user = &h};
+            .ctx = j->ctx, .source = &source, .g = &h.g, .recipe = takt_hf_recipe, .user = &h};
         if (status == TAKT_OK)
             status = write_gguf(j);
         takt_hf_close(&h);

@@ -151,13 +151,60 @@ static takt_status read(void *user, void *to)
     return TAKT_OK;
 }
 
+/* ---- recipes ---- */
+
+typedef struct recipes {
+    takt_ctx *ctx;
+    size_t count;
+    takt_late at[TAKT_GGUF_STACK];
+    size_t bytes[TAKT_GGUF_STACK];
+} recipes;
+
+static void put_recipes(void *user)
+{
+    recipes *r = user;
+    for (size_t i = 0; i < r->count; i++)
+        r->at[i].done(r->at[i].user);
+    takt_mem_put(r->ctx, r, sizeof *r);
+}
+
+static takt_status follow(void *user, void *to)
+{
+    const recipes *r = user;
+    uint8_t *at = to;
+    for (size_t i = 0; i < r->count; at += r->bytes[i++])
+        TAKT_TRY(r->at[i].read(r->at[i].user, at));
+    return TAKT_OK;
+}
+
+static takt_status collect(const takt_gguf_model *m, const takt_gguf_stack *s, takt_late *late)
+{
+    void *block;
+    TAKT_TRY(takt_mem_zero(m->ctx, 1, sizeof(recipes), "weights", &block));
+    recipes *r = block;
+    takt_status status = TAKT_OK;
+    r->ctx = m->ctx;
+    for (size_t i = 0; status == TAKT_OK && i < s->count; i++) {
+        r->bytes[i] = s->at[i]->bytes;
+        status = m->recipe(m->user, s->at[i], &r->at[i]);
+        r->count += status == TAKT_OK;
+    }
+    if (status == TAKT_OK)
+        *late = (takt_late){follow, put_recipes, r};
+    else
+        put_recipes(r);
+    return status;
+}
+
+/* ---- tensors ---- */
+
 /* Whether all tensors are in files that can be read again. */
 static bool is_in_files(const takt_gguf_model *m, const takt_gguf_stack *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (takt_gguf_home(m, s->at[i])->skim == NULL)
+        if (m->recipe == NULL && takt_gguf_home(m, s->at[i])->skim == NULL)
             return false;
-    return m->reads_late && m->fetch == NULL;
+    return m->reads_late;
 }
 
 static takt_status hold(const takt_gguf_model *m, const takt_gguf_stack *s, pieces *p)
@@ -172,26 +219,37 @@ static takt_status hold(const takt_gguf_model *m, const takt_gguf_stack *s, piec
     return TAKT_OK;
 }
 
-takt_status takt_gguf_late(const takt_gguf_model *m, const takt_gguf_stack *s,
-                           const takt_type *type, takt_gguf_part part, takt_tensor *tensor)
+/* `part` is of tensors in GGUF files. */
+static takt_status open_pieces(const takt_gguf_model *m, const takt_gguf_stack *s,
+                               takt_gguf_part part, takt_late *late)
 {
-    size_t bytes;
     void *block;
-    *tensor = (takt_tensor){.type = *type};
-    if (!is_in_files(m, s) || !takt_type_bytes(type, &bytes) || bytes < LEAST ||
-        bytes > m->ctx->limits.tensor_bytes)
-        return TAKT_OK;
     TAKT_TRY(takt_mem_zero(m->ctx, 1, sizeof(pieces), "weights", &block));
     pieces *p = block;
     p->ctx = m->ctx;
     p->part = part;
     if (part.stash != NULL)
         atomic_fetch_add_explicit(&part.stash->references, 1, memory_order_relaxed);
-    takt_status status = hold(m, s, p);
+    const takt_status status = hold(m, s, p);
     if (status == TAKT_OK)
-        status =
-            takt_storage_create_late(m->ctx, bytes, &(takt_late){read, put, p}, &tensor->storage);
-    if (status != TAKT_OK)
+        *late = (takt_late){read, put, p};
+    else
         put(p);
+    return status;
+}
+
+takt_status takt_gguf_late(const takt_gguf_model *m, const takt_gguf_stack *s,
+                           const takt_type *type, takt_gguf_part part, takt_tensor *tensor)
+{
+    size_t bytes;
+    takt_late late;
+    *tensor = (takt_tensor){.type = *type};
+    if (!is_in_files(m, s) || !takt_type_bytes(type, &bytes) || bytes < LEAST ||
+        bytes > m->ctx->limits.tensor_bytes)
+        return TAKT_OK;
+    TAKT_TRY(m->recipe != NULL ? collect(m, s, &late) : open_pieces(m, s, part, &late));
+    const takt_status status = takt_storage_create_late(m->ctx, bytes, &late, &tensor->storage);
+    if (status != TAKT_OK)
+        late.done(late.user);
     return status;
 }

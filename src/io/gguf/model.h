@@ -7,6 +7,7 @@
 #define TAKT_IO_GGUF_MODEL_H
 
 #include "io/gguf/shards.h"
+#include "ir/late.h"
 #include "lang/parse.h"
 
 typedef struct takt_gguf_model {
@@ -14,8 +15,9 @@ typedef struct takt_gguf_model {
     const takt_source *source;
     const takt_gguf *g;
     const takt_gguf_shards *shards; /* parts after the first; NULL: `source` is the whole file */
-    /* Bytes of a tensor that is not in a GGUF file; NULL: `source` has them at its offset. */
-    takt_status (*fetch)(void *user, const takt_gguf_tensor *t, uint8_t *to);
+    /* How a tensor that is not in a GGUF file is read, now or later; NULL: `source` has it at its
+     * offset. */
+    takt_status (*recipe)(void *user, const takt_gguf_tensor *t, takt_late *late);
     void *user;
     const char *format; /* of the lineage */
     char architecture[64];
@@ -28,7 +30,7 @@ typedef struct takt_gguf_model {
 
 /* Builds the graph of a model with known metadata and tensors; the first fields are set. */
 TAKT_MUST_USE takt_status takt_gguf_build(takt_gguf_model *m, takt_graph **graph);
-/* The file that holds the tensor, unless it is fetched. */
+/* The file that holds the tensor, unless there is a recipe for it. */
 const takt_source *takt_gguf_home(const takt_gguf_model *m, const takt_gguf_tensor *t);
 /* All bytes of a tensor. */
 TAKT_MUST_USE takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t,

@@ -120,10 +120,14 @@ const takt_source *takt_gguf_home(const takt_gguf_model *m, const takt_gguf_tens
 
 takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t, uint8_t *to)
 {
-    if (m->fetch != NULL)
-        return m->fetch(m->user, t, to);
     const takt_source *home = takt_gguf_home(m, t);
-    return takt_source_copy(home, home->bytes + t->offset, to, t->bytes);
+    takt_late late;
+    if (m->recipe == NULL)
+        return takt_source_copy(home, home->bytes + t->offset, to, t->bytes);
+    TAKT_TRY(m->recipe(m->user, t, &late));
+    const takt_status status = late.read(late.user, to);
+    late.done(late.user);
+    return status;
 }
 
 static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tensor *out)
@@ -131,7 +135,7 @@ static takt_status load(takt_gguf_model *m, const takt_gguf_stack *s, takt_tenso
     takt_type type;
     TAKT_TRY(type_of(m, s, &type));
     const takt_source *home = takt_gguf_home(m, s->at[0]);
-    if (s->count == 1 && m->fetch == NULL &&
+    if (s->count == 1 && m->recipe == NULL &&
         takt_map_tensor(home->mapping, home->length, &type, home->bytes + s->at[0]->offset, out))
         return TAKT_OK;
     TAKT_TRY(takt_gguf_late(m, s, &type, (takt_gguf_part){0}, out));

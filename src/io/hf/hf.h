@@ -17,13 +17,15 @@
  *
  * Lines of common.takt follow those of the architecture; the first line for a key wins. A `*`
  * stands for a number. Both .weight and .bias follow a name, unless it names the whole tensor. A
- * tensor's names may be followed by how its elements are reordered (fetch.c).
+ * tensor's names may be followed by how its elements are reordered (order.h).
  */
 #ifndef TAKT_IO_HF_HF_H
 #define TAKT_IO_HF_HF_H
 
 #include "base/json.h"
 #include "io/gguf/model.h"
+#include "io/held_file.h"
+#include "io/hf/order.h"
 #include "io/safetensors/safetensors.h"
 
 /* ---- rules ---- */
@@ -62,22 +64,6 @@ size_t takt_hf_stars(takt_span pattern);
 
 /* ---- the folder ---- */
 
-/* How elements are reordered from the folder's layout to GGUF's. */
-typedef enum takt_hf_move {
-    TAKT_HF_AS_IS,
-    TAKT_HF_PAIRS,      /* interleaves rows that are half a head apart */
-    TAKT_HF_GROUPED,    /* q, k and v of each group of heads: all q, all k, all v */
-    TAKT_HF_TRANSPOSED, /* rows and columns change places */
-    TAKT_HF_FLAT,       /* dimensions of size 1 are removed */
-    TAKT_HF_PLUS_ONE,   /* 1 is added */
-    TAKT_HF_DECAY,      /* -exp(x) */
-    TAKT_HF_BEHIND,     /* rows up to that of the padding token are dropped */
-    TAKT_HF_SWAPPED,    /* transposes a and b of [n, a, b] */
-    TAKT_HF_EVEN, /* of [n, a, 2 b] every other column, swapped; of [n, 2 b] every other one */
-    TAKT_HF_ODD,  /* the others */
-    TAKT_HF_MOVES,
-} takt_hf_move;
-
 typedef struct takt_hf_piece takt_hf_piece;
 struct takt_hf_piece {
     const char *name; /* in its file */
@@ -98,11 +84,6 @@ typedef struct takt_hf_tensor {
     const float *made; /* computed from config.json, in no file; or NULL */
 } takt_hf_tensor;
 
-typedef struct takt_hf_file {
-    char *path; /* in the arena */
-    takt_file *file;
-} takt_hf_file;
-
 struct takt_hf {
     takt_ctx *ctx;
     takt_arena *arena;
@@ -113,16 +94,16 @@ struct takt_hf {
     takt_gguf g;
     size_t value_room, tensor_room;
     takt_hf_tensor *tensors; /* parallel to g.tensors */
-    takt_hf_file *files;
+    takt_held_file **files;
     size_t file_count;
 };
 
-/* Reads headers only; tensors stay in their files, which stay open until takt_hf_close. Call that
- * in any case. */
+/* Reads headers only; tensors stay in their files, which stay open until takt_hf_close and as long
+ * as there are recipes for them. Call takt_hf_close in any case. */
 TAKT_MUST_USE takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *source);
 void takt_hf_close(takt_hf *h);
-/* takt_gguf_model.fetch; `user` is the folder. */
-takt_status takt_hf_fetch(void *user, const takt_gguf_tensor *t, uint8_t *to);
+/* takt_gguf_model.recipe; `user` is the folder. */
+takt_status takt_hf_recipe(void *user, const takt_gguf_tensor *t, takt_late *late);
 
 bool takt_hf_recognises(const uint8_t *bytes, size_t length);
 

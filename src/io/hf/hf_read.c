@@ -177,7 +177,7 @@ takt_status takt_hf_open(takt_hf *h, takt_arena *arena, const takt_source *sourc
 void takt_hf_close(takt_hf *h)
 {
     for (size_t i = 0; i < h->file_count; i++)
-        h->ctx->files.close(h->ctx->files.user, h->files[i].file);
+        takt_held_file_release(h->files[i]);
     h->file_count = 0;
 }
 
@@ -202,7 +202,7 @@ static takt_status build(takt_hf *h, takt_graph **graph)
     takt_gguf_model m = {.ctx = h->ctx,
                          .source = h->source,
                          .g = &h->g,
-                         .fetch = takt_hf_fetch,
+                         .recipe = takt_hf_recipe,
                          .user = h,
                          .format = "huggingface",
                          .is_read = is_read};

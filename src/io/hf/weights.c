@@ -13,30 +13,34 @@
 
 enum { FILES = 1024 };
 
-static takt_status open_file(takt_hf *h, const char *name, takt_hf_file **out)
+static takt_status open_file(takt_hf *h, const char *name, takt_held_file **out)
 {
-    takt_hf_file *f = &h->files[h->file_count];
-    f->path = takt_arena_format(h->arena, "%s/%s", h->folder, name);
-    if (f->path == NULL)
+    takt_ctx *ctx = h->ctx;
+    const char *path = takt_arena_format(h->arena, "%s/%s", h->folder, name);
+    takt_file *file;
+    if (path == NULL)
         return TAKT_ERR_MEMORY;
-    const int error = h->ctx->files.open_read(h->ctx->files.user, f->path, &f->file);
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
     if (error != 0)
-        return takt_fail_file(h->ctx, TAKT_E_FILE_OPEN, f->path, "open", error);
-    h->file_count++;
-    *out = f;
-    return TAKT_OK;
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
+    const takt_status status = takt_hold_file(ctx, path, file, out);
+    if (status == TAKT_OK)
+        h->files[h->file_count++] = *out;
+    else
+        ctx->files.close(ctx->files.user, file);
+    return status;
 }
 
 /* Reads the header with its length prefix; free it with takt_mem_put. */
-static takt_status read_header(takt_hf *h, const takt_hf_file *f, uint8_t **bytes, size_t *have,
+static takt_status read_header(const takt_held_file *f, uint8_t **bytes, size_t *have,
                                size_t *length)
 {
     uint8_t prefix[9] = {0};
     void *block;
     *bytes = NULL;
-    TAKT_TRY(takt_file_length(h->ctx, f->path, f->file, length));
+    TAKT_TRY(takt_file_length(f->ctx, f->path, f->file, length));
     const size_t begin = *length < sizeof prefix ? *length : sizeof prefix;
-    TAKT_TRY(takt_file_part(h->ctx, f->path, f->file, 0, prefix, begin));
+    TAKT_TRY(takt_file_part(f->ctx, f->path, f->file, 0, prefix, begin));
     takt_cursor c = takt_cursor_of(prefix, begin, 0);
     const uint64_t size = takt_cursor_u64le(&c);
     *have = *length;
@@ -44,9 +48,9 @@ static takt_status read_header(takt_hf *h, const takt_hf_file *f, uint8_t **byte
         *have = 8 + (size_t)size;
     else if (*length > 1 << 20) /* the error is at the beginning */
         *have = 1 << 20;
-    TAKT_TRY(takt_mem_get(h->ctx, *have, "the header of a file", &block));
+    TAKT_TRY(takt_mem_get(f->ctx, *have, "the header of a file", &block));
     *bytes = block;
-    return takt_file_part(h->ctx, f->path, f->file, 0, *bytes, *have);
+    return takt_file_part(f->ctx, f->path, f->file, 0, *bytes, *have);
 }
 
 /* ---- tensors ---- */
@@ -280,13 +284,13 @@ static takt_status settle(takt_hf *h, takt_hf_tensor *made, takt_gguf_tensor *t)
 
 static takt_status read_one(takt_hf *h, const char *name)
 {
-    takt_hf_file *f = NULL;
+    takt_held_file *f = NULL;
     takt_weight_list list;
     uint8_t *bytes;
     size_t have, length;
     const uint32_t number = (uint32_t)h->file_count;
     TAKT_TRY(open_file(h, name, &f));
-    takt_status status = read_header(h, f, &bytes, &have, &length);
+    takt_status status = read_header(f, &bytes, &have, &length);
     if (status == TAKT_OK)
         status = takt_safetensors_header(h->arena, f->path, bytes, have, length, &list);
     for (size_t i = 0; status == TAKT_OK && i < list.count; i++)
@@ -311,7 +315,7 @@ static takt_status read_parts(takt_hf *h, const takt_json *map)
                                 "model.safetensors.index.json: %.80s lies in no file of the folder",
                                 v->key);
         for (size_t i = 0; i < h->file_count; i++)
-            is_read = is_read || strcmp(strrchr(h->files[i].path, '/') + 1, v->text) == 0;
+            is_read = is_read || strcmp(strrchr(h->files[i]->path, '/') + 1, v->text) == 0;
         if (h->file_count == FILES)
             return takt_hf_fail(h, TAKT_E_GGUF_MODEL, NULL, "it has more than %d files", FILES);
         if (!is_read)

@@ -1,0 +1,82 @@
+/* order.c - rows of a folder's tensor to their places in GGUF's, some at a time, so that a tensor
+ * is never in memory twice. */
+#include "io/hf/order.h"
+
+#include <math.h>
+#include <string.h>
+
+bool takt_hf_is_plain(const takt_hf_order *o)
+{
+    return o->move == TAKT_HF_AS_IS || o->move == TAKT_HF_FLAT || o->move == TAKT_HF_BEHIND;
+}
+
+/* The two halves of a head of `size` rows are interleaved. */
+static size_t paired(const takt_hf_order *o, size_t row)
+{
+    const size_t in = row % o->size, half = o->size / 2;
+    return row - in + (in < half ? 2 * in : 2 * (in - half) + 1);
+}
+
+/* [groups, queries + 2, size] as [groups, queries, size], [groups, size], [groups, size]. */
+static size_t grouped(const takt_hf_order *o, size_t row)
+{
+    const size_t head = row / o->size, all = o->queries + 2;
+    const size_t group = head / all, part = head % all;
+    const size_t to = part < o->queries    ? group * o->queries + part
+                      : part == o->queries ? o->groups * o->queries + group
+                                           : o->groups * (o->queries + 1) + group;
+    return to * o->size + row % o->size;
+}
+
+static void put_elements(const uint8_t *from, size_t from_step, size_t count, size_t bytes,
+                         uint8_t *to, size_t to_step)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * to_step, from + i * from_step, bytes);
+}
+
+/* Row `row` of [rows, columns] becomes a column. */
+static void transpose(const takt_hf_order *o, const uint8_t *from, size_t row, uint8_t *to)
+{
+    const size_t n = o->element;
+    put_elements(from, n, o->width / n, n, to + row * n, o->rows * n);
+}
+
+/* Row [i, r] of [n, inner, columns] becomes column r of [i, columns, inner], or every other element
+ * of it does. */
+static void swap(const takt_hf_order *o, const uint8_t *from, size_t row, uint8_t *to)
+{
+    const size_t n = o->element, step = o->move == TAKT_HF_SWAPPED ? 1 : 2;
+    const size_t columns = o->width / n / step, outer = row / o->inner, r = row % o->inner;
+    put_elements(from + (o->move == TAKT_HF_ODD ? n : 0), step * n, columns, n,
+                 to + (outer * columns * o->inner + r) * n, o->inner * n);
+}
+
+static void compute(const takt_hf_order *o, const uint8_t *from, size_t row, uint8_t *to)
+{
+    const double x = takt_dtype_get_f(o->dtype, from, 0);
+    takt_dtype_put_f(TAKT_F32, to, row,
+                     (double)(float)(o->move == TAKT_HF_DECAY ? -exp(x) : x + 1));
+}
+
+static void put_row(const takt_hf_order *o, const uint8_t *from, size_t row, uint8_t *to)
+{
+    switch (o->move) {
+    case TAKT_HF_PAIRS: memcpy(to + paired(o, row) * o->width, from, o->width); break;
+    case TAKT_HF_GROUPED: memcpy(to + grouped(o, row) * o->width, from, o->width); break;
+    case TAKT_HF_TRANSPOSED: transpose(o, from, row, to); break;
+    case TAKT_HF_SWAPPED:
+    case TAKT_HF_EVEN:
+    case TAKT_HF_ODD: swap(o, from, row, to); break;
+    case TAKT_HF_PLUS_ONE:
+    case TAKT_HF_DECAY: compute(o, from, row, to); break;
+    default: memcpy(to + row * o->width, from, o->width);
+    }
+}
+
+void takt_hf_put_rows(const takt_hf_order *o, const uint8_t *rows, size_t first, size_t count,
+                      uint8_t *to)
+{
+    for (size_t i = 0; i < count; i++)
+        put_row(o, rows + i * o->width, first + i, to);
+}
