@@ -41,7 +41,7 @@ static size_t cuts(const axis *a, int64_t cut[2 * TAPS + 2])
 {
     size_t count = 1;
     cut[0] = 0;
-    for (int64_t row = 0; row < a->out && count <= BANDS; count++) {
+    for (int64_t row = 0; row < a->out; count++) {
         int64_t next = a->out;
         for (int64_t t = 0; t < a->taps; t++) {
             const int64_t low = a->before - t * a->dilation, high = low + a->size;
