@@ -115,7 +115,7 @@ static int getbuffer(PyObject *self, Py_buffer *b, int flags)
     b->obj = NULL;
     if (format == NULL) {
         PyErr_Format(PyExc_BufferError,
-                     "%s has no format in the buffer protocol; use __dlpack__ or numpy()",
+                     "%s has no format in the buffer protocol; use __dlpack__ or takt.numpy()",
                      takt_dtype_name(v->dtype));
         return -1;
     }
@@ -215,7 +215,25 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+/* For types that buffers lack: NumPy would make an array of one object. */
+static PyObject *array_for_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *arrays = PyImport_ImportModule("takt._arrays"), *made = NULL;
+    PyObject *convert = arrays != NULL ? PyObject_GetAttrString(arrays, "for_numpy") : NULL;
+    PyObject *first = convert != NULL ? PyTuple_Pack(1, self) : NULL;
+    PyObject *all = first != NULL ? PySequence_Concat(first, args) : NULL;
+    if (all != NULL)
+        made = PyObject_Call(convert, all, kwargs);
+    Py_XDECREF(all);
+    Py_XDECREF(first);
+    Py_XDECREF(convert);
+    Py_XDECREF(arrays);
+    return made;
+}
+
 static PyMethodDef methods[] = {
+    {"__array__", (PyCFunction)(void (*)(void))array_for_numpy, METH_VARARGS | METH_KEYWORDS,
+     "A NumPy array, of ml_dtypes' types where NumPy has none: __array__(dtype=None, copy=None)."},
     {"tolist", array_tolist, METH_NOARGS, "The elements as nested lists of Python's numbers."},
     {"item", array_item, METH_NOARGS, "The only element, as a Python number."},
     {"copy", array_copy, METH_NOARGS, "A dense copy with memory of its own."},

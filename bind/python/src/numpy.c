@@ -46,8 +46,23 @@ bool numpy_is_array(PyObject *object)
     return numpy_is_loaded() && numpy_is_met(object);
 }
 
+/* Types that NumPy has by ml_dtypes, which the program may import later. Those of less than a byte
+ * have a byte each there: a run cannot write them. */
+static void find_narrow(takt_dtype dtype)
+{
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *narrow = modules != NULL ? PyDict_GetItemString(modules, "ml_dtypes") : NULL;
+    if (narrow == NULL || takt_dtype_bits(dtype) < 8)
+        return;
+    dtypes[dtype] = PyObject_GetAttrString(narrow, dtype_numpy(dtype));
+    if (dtypes[dtype] == NULL)
+        PyErr_Clear();
+}
+
 PyObject *numpy_empty(takt_dtype dtype, PyObject *shape)
 {
+    if (dtypes[dtype] == NULL)
+        find_narrow(dtype);
     if (dtypes[dtype] == NULL)
         return NULL;
     return PyObject_CallFunctionObjArgs(empty, shape, dtypes[dtype], NULL);

@@ -132,6 +132,18 @@ def numpy(x: Any) -> Any:
     return np.asarray(memoryview(raw)).view(getattr(ml_dtypes, names[x.dtype]))
 
 
+def for_numpy(x: _takt.Array, dtype: Any = None, copy: bool | None = None) -> Any:
+    """What ``__array__`` of an Array is; NumPy asks for it where memoryview() has no format."""
+    made = numpy(x)
+    is_other = dtype is not None and made.dtype != dtype
+    if copy is False and (is_other or x.dtype in _SMALL):
+        raise ValueError(f"an array of {x.dtype} cannot be had as {dtype or made.dtype} "
+                         "without a copy")
+    if is_other:
+        return made.astype(dtype)
+    return made.copy() if copy else made
+
+
 def has_numpy() -> bool:
     """Whether the program has imported NumPy."""
     return "numpy" in sys.modules

@@ -126,7 +126,12 @@ class NumPy(unittest.TestCase):
         self.assertEqual((mine.dtype, mine.ptr, mine.tolist()), ("bf16", address(x), [1.5, -2]))
         self.assertEqual((takt.numpy(mine).dtype, address(takt.numpy(mine))), (x.dtype, address(x)))
         s = takt.compile(takt.loads("model m(x: bf16[2]) { return x + x }"))
-        self.assertEqual(s(x).tolist(), [3, -4])
+        self.assertEqual((type(s(x)), s(x).dtype, s(x).tolist()), (np.ndarray, x.dtype, [3, -4]))
+        for got in (np.asarray(mine), np.asarray(mine, x.dtype)):
+            self.assertEqual((got.dtype, address(got)), (x.dtype, address(x)))
+        self.assertNotEqual(address(np.array(mine)), address(x))
+        self.assertEqual(np.asarray(mine, np.float32).tolist(), [1.5, -2])
+        np.testing.assert_array_equal(mine, x)
         for name, values in (("int4", [-8, 7, 1]), ("uint4", [0, 15, 2]), ("int2", [-2, 1, 0]),
                              ("uint2", [3, 0, 1]), ("float4_e2m1fn", [0.5, -6, 3])):
             x = np.array(values, getattr(ml_dtypes, name))  # one byte each there, packed here
@@ -134,8 +139,10 @@ class NumPy(unittest.TestCase):
             self.assertEqual(takt.ops.cast(x, dtype="f32").tolist(), values)
             mine = takt.array(x)
             self.assertEqual((mine.nbytes, mine.tolist()), (1 if "2" in name[-2:] else 2, values))
-            self.assertEqual((takt.numpy(mine).dtype, takt.numpy(mine).tolist()),
-                             (x.dtype, x.tolist()))
+            for got in (takt.numpy(mine), np.asarray(mine)):
+                self.assertEqual((got.dtype, got.tolist()), (x.dtype, x.tolist()))
+            with self.assertRaisesRegex(ValueError, "without a copy"):
+                np.array(mine, copy=False)
             self.assertEqual(takt.asarray(x[::-1]).tolist(), values[::-1])
             model = takt.loads(f"model m(x: {mine.dtype}[n]) -> (y: f32[n]) "
                                "{ return y = cast(x, dtype=f32) }")
