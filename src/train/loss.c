@@ -97,8 +97,7 @@ void takt_loss_hits(takt_loss_site *site, takt_id weight)
     const takt_named_attr axis = {"axis", takt_attr_i64(-1)};
     const takt_id best = takt_graph_call(g, &takt_op_argmax, 1, &site->output, 1, &axis);
     const takt_id is_right = takt_binary(g, &takt_op_eq, best, site->labels);
-    site->hits =
-        takt_sum_all(g, weight != TAKT_NONE ? takt_mul(g, takt_cast(g, is_right, TAKT_F32),
-                                                       takt_cast(g, weight, TAKT_F32))
-                                            : is_right);
+    site->hits = takt_sum_all(g, weight != TAKT_NONE ? takt_mul(g, takt_cast(g, is_right, TAKT_F32),
+                                                                takt_cast(g, weight, TAKT_F32))
+                                                     : is_right);
 }

@@ -32,8 +32,19 @@ takt_status takt_optimizer_parse(takt_ctx *ctx, const char *text, const takt_opt
     *optimizer = takt_optimizers[i];
     if (*optimizer == NULL)
         return takt_hyper_unknown(ctx, "optimizer", text, name_at);
-    return takt_hyper_read(ctx, (*optimizer)->name, (*optimizer)->hyper, TAKT_OPT_HYPERS, text,
-                           hyper);
+    TAKT_TRY(takt_hyper_read(ctx, (*optimizer)->name, (*optimizer)->hyper, TAKT_OPT_HYPERS, text,
+                             hyper));
+    return takt_optimizer_check(ctx, *optimizer, hyper);
+}
+
+takt_status takt_optimizer_check(takt_ctx *ctx, const takt_optimizer *optimizer,
+                                 const double *hyper)
+{
+    const char *hint, *why = optimizer->refused != NULL ? optimizer->refused(hyper, &hint) : NULL;
+    if (why == NULL)
+        return TAKT_OK;
+    takt_fail(ctx, TAKT_E_OPTION, "%s: %s", optimizer->name, why);
+    return takt_fail_hint(ctx, "%s", hint);
 }
 
 /* ---- formulas ---- */

@@ -29,6 +29,8 @@ typedef struct takt_optimizer {
     double rate; /* the default learning rate */
     takt_hyper hyper[TAKT_OPT_HYPERS];
     const char *scalars[TAKT_OPT_SCALARS];
+    /* Why these numbers do not go together, and what to write instead; NULL: they do. Or NULL. */
+    const char *(*refused)(const double *hyper, const char **hint);
     /* Values of `scalars` at a step, counted from 1. */
     void (*at_step)(const double *hyper, double rate, uint64_t step, double *scalar);
     /* Name and type of slot `index` of a parameter; NULL past the last. `type` is first the
@@ -44,6 +46,10 @@ extern const takt_optimizer *const takt_optimizers[]; /* ends with NULL */
 TAKT_MUST_USE takt_status takt_optimizer_parse(takt_ctx *ctx, const char *text,
                                                const takt_optimizer **optimizer,
                                                double hyper[static TAKT_OPT_HYPERS]);
+
+/* Fails with what the record says against these numbers of it. */
+TAKT_MUST_USE takt_status takt_optimizer_check(takt_ctx *ctx, const takt_optimizer *optimizer,
+                                               const double *hyper);
 
 /* ---- formulas that several optimisers share ---- */
 

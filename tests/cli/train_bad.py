@@ -291,14 +291,34 @@ def flags():
                         (["--patience", "3"], "--val-split"),
                         (["--val-split", "0.01"], "of 20 samples leaves none"),
                         (["--checkpoint-every", "5"], "--checkpoint DIR"),
+                        (["--ema", "0"], "averages nothing"), (["--ema", "1"], "begins with"),
+                        (["--clip", "0"], "clips nothing"), (["--clip-value", "0.0"], "clips"),
+                        (["--schedule", "one_cycle", "--warmup", "3"], "one_cycle:rise="),
+                        (["--warmup", "50"], "the training has 1 step"),
+                        (["--patience", "2", "--val-split", "0.2"], "--epochs 4 or more"),
+                        (["--schedule", "plateau"], "--val-split 0.1"),
+                        (["--schedule", "plateau:factor=0.5,patience=3", "--val-split", "0.2",
+                          "--epochs", "3"], "--epochs 5 or more"),
+                        (["--shards", "21"], "--shards 20 or fewer"),
+                        (["--workers", "17"], "0 to 16"),
+                        (["--optimizer", "sgd:nesterov=1"], "momentum="),
+                        (["--group", "bias:"], "weight_decay=0"),
+                        (["--limit", "21"], "has 20 samples"),
+                        (["--split", "test"], "--split test would take all of it"),
+                        (["--label", "kind"], "--label has no column"),
                         (["--freeze", "dense_9"], "--freeze dense_9: no parameter"),
                         (["--group", "bias:lr=1e-3", "--group", "dense_9:lr=1"],
                          "--group dense_9:lr=1: no parameter")):
         fails(2, "train", NET, *data, *given, says=["1003", says, "hint: "])
-    for given, says in ((["--split", "test"], "--split test takes all of it"),
-                        (["--label", "kind"], "--label is not used")):
-        run = takt("eval", NET, *data, *given)
-        expect(run.returncode == 0 and says in run.stderr, run)
+    whole = write("bad_whole.takt", "model net(x: f32[8, 6]) seed=2 { return dense(x, 3) }\n")
+    fails(2, "train", whole, *data, "--batch-size", "12", says=["--batch-size 16"])
+    fails(2, "train", whole, *data, "--batch-size", "16", "--shards", "4",
+          says=["has 2 shards, not 4", "leave --shards out"])
+    succeeds("train", whole, *data, "-q", "--batch-size", "16", "--shards", "2")
+    for flag in (["--limit", "21"], ["--split", "train"]):
+        fails(2, "eval", NET, *data, *flag, says=["1003", flag[0]])
+    succeeds("train", NET, *data, "-q", "--warmup", "1", "--patience", "1", "--val-split", "0.2",
+             "--epochs", "2", "--shards", "16", "--workers", "16")
     succeeds("train", NET, *data, "-q", "--freeze", "dense_0", "--group", "dense_1:lr=1e-3")
     told = fails(2, "train", NET, *data, "--lr", "abc", says=["--lr is a number"])
     expect(told.count("--lr") == 1, f"a mistake is told once: {told}")

@@ -356,8 +356,7 @@ static void of_one_axis(void)
         const char *how = pictures[i / 2];
         EXPECT_STATUS(ctx, takt_data_augment(ctx, how, &key, rows, i % 2 * COUNT, &v),
                       TAKT_ERR_ARGUMENT);
-        EXPECT(strstr(takt_last_error(ctx), "a sample is [4]") != NULL, "%s",
-               takt_last_error(ctx));
+        EXPECT(strstr(takt_last_error(ctx), "a sample is [4]") != NULL, "%s", takt_last_error(ctx));
     }
     for (size_t i = 0; i < COUNT * SIZE; i++)
         EXPECT(a[i] == 0, "element %zu is %g", i, (double)a[i]);

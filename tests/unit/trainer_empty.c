@@ -80,8 +80,7 @@ static void no_label_counts(void)
     static const char *const optimizers[] = {"adamw", "sgd:momentum=0.9", "adafactor", "muon",
                                              "lion",  "adadelta"};
     float weights[3] = {1, 2, 0};
-    const takt_tensor_view classes = {
-        .dtype = TAKT_F32, .rank = 1, .dims = {3}, .data = weights};
+    const takt_tensor_view classes = {.dtype = TAKT_F32, .rank = 1, .dims = {3}, .data = weights};
     for (size_t i = 0; i < 6; i++)
         for (int64_t shards = 1; shards <= 3; shards += 2) {
             takt_train_options o = {.loss = "cross_entropy:ignore=-1",
@@ -112,8 +111,8 @@ static void one_shard_of_three(void)
     begin(&b, &parts);
     for (int i = 0; i < 3; i++) {
         const takt_step_result r = run(&a, part, false), s = run(&b, part, false);
-        EXPECT(fabs(r.loss - s.loss) < 1e-6 && r.count == 4 && s.count == 4 && !s.skipped,
-               "%g, %g", r.loss, s.loss);
+        EXPECT(fabs(r.loss - s.loss) < 1e-6 && r.count == 4 && s.count == 4 && !s.skipped, "%g, %g",
+               r.loss, s.loss);
     }
     end(&a);
     end(&b);
@@ -124,8 +123,7 @@ static void hits_are_weighed(void)
 {
     static const int64_t ignored[ROWS] = {0, 0, 0, 1, 0, 1};
     float weights[3] = {0.25F, 4, 1};
-    const takt_tensor_view classes = {
-        .dtype = TAKT_F32, .rank = 1, .dims = {3}, .data = weights};
+    const takt_tensor_view classes = {.dtype = TAKT_F32, .rank = 1, .dims = {3}, .data = weights};
     const takt_train_options options[2] = {
         {.loss = "cross_entropy:ignore=0", .optimizer = "sgd", .rate = 1},
         {.class_weights = &classes, .optimizer = "sgd", .rate = 1}};
@@ -153,7 +151,8 @@ static void bad_weights(void)
         const takt_load_options load = {.training = true};
         training t = {NULL, NULL, NULL};
         EXPECT_OK(NULL, takt_ctx_create(NULL, &t.ctx));
-        EXPECT_OK(t.ctx, takt_model_load_memory(t.ctx, "m.takt", net, strlen(net), &load, &t.model));
+        EXPECT_OK(t.ctx,
+                  takt_model_load_memory(t.ctx, "m.takt", net, strlen(net), &load, &t.model));
         EXPECT_STATUS(t.ctx, takt_trainer_create(t.model, &o, &t.trainer), TAKT_ERR_ARGUMENT);
         EXPECT(strstr(takt_last_error(t.ctx), "class weight 1 is") != NULL, "%s",
                takt_last_error(t.ctx));

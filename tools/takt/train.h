@@ -159,6 +159,14 @@ bool tool_view_bad(const takt_tensor_view *v, size_t from, size_t count, size_t 
 /* The first of `count` samples with a number that is not finite, and the field that has it. */
 bool tool_batch_bad(const tool_batch *b, size_t count, size_t *row, const char **field);
 
+/* Whether rate, average and limits of gradients are not numbers with which they do nothing. False:
+ * usage error, printed. */
+bool tool_numbers_sound(const takt_tool *t);
+/* Whether each flag does something in this combination, before the model is opened and when the
+ * lengths are known. False: usage error, printed. */
+bool tool_training_flags(const takt_tool *t);
+bool tool_training_sound(const tool_training *g);
+
 /* Prepares batches of `g->data` ahead, with this many threads. NULL: out of memory. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);

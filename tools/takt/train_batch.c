@@ -27,20 +27,28 @@ static bool ends_with(const char *text, const char *ending)
     return length >= end && strcmp(text + length - end, ending) == 0;
 }
 
-/* Reports flags that this data set has no use for. */
-static void tell_idle(const takt_tool *t, const char *path)
+/* Whether this data set has a use for the flags; otherwise printed. */
+static bool is_used(const takt_tool *t, const takt_data *d, const char *path)
 {
     struct stat facts;
     const bool is_file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
     const bool is_table =
         ends_with(path, ".csv") || ends_with(path, ".tsv") || ends_with(path, ".csv.gz");
-    if (!is_file || tool_on(t, TAKT_F_QUIET))
-        return;
-    if (tool_text_of(t, TAKT_F_SPLIT) != NULL)
-        fprintf(stderr, "takt: %s is one file: --split %s takes all of it\n", path,
-                tool_text_of(t, TAKT_F_SPLIT));
-    if (tool_text_of(t, TAKT_F_LABEL) != NULL && !is_table)
-        fprintf(stderr, "takt: %s is not a table: --label is not used\n", path);
+    const uint64_t limit = tool_number_of(t, TAKT_F_SAMPLES, 0), count = takt_data_count(d);
+    if (limit > count)
+        tool_usage_error(t, 1003, "leave it out to use all", "--limit %llu: %s has %llu sample%s",
+                         (unsigned long long)limit, path, (unsigned long long)count,
+                         count == 1 ? "" : "s");
+    else if (is_file && tool_text_of(t, TAKT_F_SPLIT) != NULL)
+        tool_usage_error(t, 1003, "name the file of that part as --data",
+                         "%s is one file: --split %s would take all of it", path,
+                         tool_text_of(t, TAKT_F_SPLIT));
+    else if (is_file && !is_table && tool_text_of(t, TAKT_F_LABEL) != NULL)
+        tool_usage_error(t, 1003, "arrays have labels in a field y, label or target",
+                         "%s is not a table: --label has no column to name", path);
+    else
+        return true;
+    return false;
 }
 
 takt_data *tool_open_data(takt_tool *t, int *code)
@@ -67,10 +75,13 @@ takt_data *tool_open_data(takt_tool *t, int *code)
     if (!tool_data_find(t, path, found) || !tool_data_cache(t, found, &place, &options))
         return NULL;
     *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
-    if (data != NULL)
-        tell_idle(t, found);
-    else if (strcmp(t->verb->name, "data") == 0)
+    if (data != NULL && !is_used(t, data, found)) {
+        *code = TAKT_EXIT_USAGE;
+        takt_data_destroy(data);
+        data = NULL;
+    } else if (data == NULL && strcmp(t->verb->name, "data") == 0) {
         tool_data_bad(t, found);
+    }
     return data;
 }
 

@@ -1,5 +1,5 @@
-/* train_mixup.c - --augment: whether it suits the data, and mixup, which mixes pairs of samples into
- * one, and their labels. */
+/* train_mixup.c - --augment: whether it suits the data, and mixup, which mixes pairs of samples
+ * into one, and their labels. */
 #include <string.h>
 
 #include "train.h"
@@ -49,8 +49,8 @@ bool tool_augment_begin(tool_training *g, int *code)
     g->augment = tool_text_of(g->t, TAKT_F_AUGMENT);
     *code = TAKT_EXIT_OK;
     if (g->augment != NULL && begin_mixup(g, code))
-        *code = tool_finish(g->t, takt_data_augment(g->t->ctx, g->augment, &key, NULL, 0,
-                                                    &g->batch.view[0].view));
+        *code = tool_finish(
+            g->t, takt_data_augment(g->t->ctx, g->augment, &key, NULL, 0, &g->batch.view[0].view));
     return *code == TAKT_EXIT_OK;
 }
 

@@ -68,7 +68,7 @@ static bool add_group(const takt_tool *t, const char *item, tool_train_flags *f)
 {
     char names[512];
     const char *colon = strrchr(item, ':');
-    if (colon == NULL || f->group_count == TOOL_GROUPS || (size_t)(colon - item) >= sizeof names) {
+    if (colon == NULL || colon[1] == '\0' || f->group_count == TOOL_GROUPS || (size_t)(colon - item) >= sizeof names) {
         tool_usage_error(t, 1003, "write --group 'bias$:weight_decay=0'",
                          "--group %s is not a REGEX:NUMBERS, or there are more than %d", item,
                          TOOL_GROUPS);
@@ -134,14 +134,8 @@ static bool read_numbers(const takt_tool *t, takt_train_options *o)
         tool_usage_error(t, 1003, NULL, "--on-nan is stop or skip, not %s", on_nan);
         return false;
     }
-    if (!tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate))
-        return false;
-    if (o->rate == 0 && tool_text_of(t, TAKT_F_LR) != NULL) {
-        tool_usage_error(t, 1003, "--freeze REGEX leaves parameters as they are",
-                         "with --lr 0 nothing is learned");
-        return false;
-    }
-    return tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
+    return tool_numbers_sound(t) && tool_real(t, TAKT_F_LR, 0, 1e6, &o->rate) &&
+           tool_real(t, TAKT_F_CLIP, 0, 1e30, &o->clip_norm) &&
            tool_real(t, TAKT_F_CLIP_VALUE, 0, 1e30, &o->clip_value) &&
            tool_real(t, TAKT_F_EMA, 0, 1, &o->ema);
 }

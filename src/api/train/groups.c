@@ -15,8 +15,9 @@ static takt_status read_group(takt_trainer *t, const takt_param_group *from, tak
         to->hyper[i] = spec->hyper[i];
     if (from->numbers == NULL || from->numbers[0] == '\0')
         return TAKT_OK;
-    return takt_hyper_change(t->ctx, spec->optimizer->name, spec->optimizer->hyper, TAKT_OPT_HYPERS,
-                             from->numbers, to->hyper);
+    TAKT_TRY(takt_hyper_change(t->ctx, spec->optimizer->name, spec->optimizer->hyper,
+                               TAKT_OPT_HYPERS, from->numbers, to->hyper));
+    return takt_optimizer_check(t->ctx, spec->optimizer, to->hyper);
 }
 
 takt_status takt_trainer_groups(takt_trainer *t, const takt_train_options *o)

@@ -9,6 +9,14 @@ static const char *slot(const double *hyper, size_t index, takt_type *type)
     return index == 0 && hyper[MOMENTUM] != 0 ? "momentum" : NULL;
 }
 
+static const char *refused(const double *hyper, const char **hint)
+{
+    *hint = "write momentum=0.9 too";
+    return hyper[NESTEROV] != 0 && hyper[MOMENTUM] == 0
+               ? "nesterov looks ahead along the momentum, which is 0"
+               : NULL;
+}
+
 static takt_id update(takt_update *u)
 {
     takt_graph *g = u->g;
@@ -29,6 +37,7 @@ const takt_optimizer takt_optimizer_sgd = {
     .hyper = {[MOMENTUM] = {"momentum", 0, 0, 1, "share of the last step that is kept"},
               [NESTEROV] = {"nesterov", 0, 0, 1, "1: look ahead along the momentum"},
               [DECAY] = {"weight_decay", 0, 0, 1e3, "added to the gradient, times the weight"}},
+    .refused = refused,
     .slot = slot,
     .update = update,
 };

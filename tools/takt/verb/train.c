@@ -1,7 +1,7 @@
 /* train.c - trains a model on a data set. */
 #define _POSIX_C_SOURCE 200809L
-#include "signals.h"
 #include "train.h"
+#include "signals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static int with_trainer(tool_training *g)
 static int with_data(tool_training *g)
 {
     int code = TAKT_EXIT_USAGE;
-    if (!count_samples(g) || !tool_checkpoint_init(g) ||
+    if (!count_samples(g) || !tool_training_sound(g) || !tool_checkpoint_init(g) ||
         !tool_batch_init(&g->batch, g->model, g->data, g->batch_size, &code, g->t))
         return code;
     if (!tool_training_has_labels(g) || !tool_training_labels_fit(g))
@@ -233,44 +233,6 @@ static int with_data(tool_training *g)
     if (!tool_augment_begin(g, &code))
         return code;
     return with_trainer(g);
-}
-
-/* Flags that do nothing without another one. */
-static bool has_company(const takt_tool *t)
-{
-    static const struct {
-        tool_flag_id flag, other;
-        const char *message, *hint;
-    } pairs[2] = {{TAKT_F_PATIENCE, TAKT_F_VAL_SPLIT,
-                   "--patience waits for the loss of an evaluation", "write --val-split 0.1 too"},
-                  {TAKT_F_CHECKPOINT_EVERY, TAKT_F_CHECKPOINT,
-                   "--checkpoint-every has no folder to save to", "write --checkpoint DIR too"}};
-    for (size_t i = 0; i < 2; i++)
-        if (tool_text_of(t, pairs[i].flag) != NULL && tool_text_of(t, pairs[i].other) == NULL) {
-            tool_usage_error(t, 1003, pairs[i].hint, "%s", pairs[i].message);
-            return false;
-        }
-    return true;
-}
-
-/* Reports before the training what would otherwise fail at its end. */
-static bool is_possible(const takt_tool *t)
-{
-    const char *to = tool_text_of(t, TAKT_F_MODEL_FILE);
-    const bool is_aware = tool_text_of(t, TAKT_F_QAT) != NULL;
-    if (tool_on(t, TAKT_F_RESUME) && tool_text_of(t, TAKT_F_CHECKPOINT) == NULL) {
-        tool_usage_error(t, 1003, "write --checkpoint DIR",
-                         "--resume needs the folder of the checkpoints");
-        return false;
-    }
-    if (!is_aware && tool_text_of(t, TAKT_F_KEEP) != NULL) {
-        tool_usage_error(t, 1003, "write --qat int8, or --freeze for weights that stay",
-                         "--keep says which layers --qat leaves as they are");
-        return false;
-    }
-    if (!has_company(t))
-        return false;
-    return to == NULL || (!is_aware && strcmp(to, TOOL_STDOUT) == 0) || tool_model_ending(t, to);
 }
 
 static int run(takt_tool *t)
@@ -282,10 +244,7 @@ static int run(takt_tool *t)
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "write takt train MODEL --data FOLDER",
                                 "there is no model to train");
-    if (tool_text_of(t, TAKT_F_TRAIN_STEPS) != NULL && tool_text_of(t, TAKT_F_EPOCHS) != NULL)
-        return tool_usage_error(t, 1003, "write one of them",
-                                "--steps and --epochs both say how long the training is");
-    if (!is_possible(t))
+    if (!tool_training_flags(t))
         return TAKT_EXIT_USAGE;
     t->trains = true;
     g.model = tool_open_model(t, &code);
