@@ -46,6 +46,14 @@ TAKT_MUST_USE takt_status takt_loss_parse(takt_ctx *ctx, const char *text, const
 
 /* ---- shared by losses ---- */
 
+/* A loss with this number finds the classes on the last axis of its output: the step moves them
+ * there. */
+#define TAKT_LOSS_AXIS                                                                             \
+    {                                                                                              \
+        "axis", -1, -1, 15,                                                                        \
+            "that the classes are on; 1: [batch, classes, ...], as in segmentation"                \
+    }
+
 /* Labels of the output's type, and class numbers without its last axis. */
 void takt_labels_alike(takt_type *type);
 void takt_labels_of_classes(takt_type *type);

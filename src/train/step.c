@@ -42,15 +42,48 @@ static takt_status own_loss(builder *b, takt_id loss)
     return g->status;
 }
 
+/* The axis of the output that the loss calls its classes. */
+static int64_t class_axis(const builder *b, int rank)
+{
+    int64_t axis = -1;
+    for (int i = 0; i < TAKT_LOSS_HYPERS; i++)
+        if (b->spec->loss->hyper[i].name != NULL &&
+            strcmp(b->spec->loss->hyper[i].name, "axis") == 0)
+            axis = (int64_t)b->spec->loss_hyper[i];
+    return axis < 0 ? rank - 1 : axis;
+}
+
+/* The output with its classes on the last axis, as every loss expects them. */
+static takt_id with_classes_last(builder *b, takt_id output)
+{
+    takt_graph *g = b->g;
+    const int rank = takt_type_of(g, output)->rank;
+    const int64_t axis = class_axis(b, rank);
+    int64_t perm[TAKT_MAX_RANK];
+    if (axis == rank - 1 || rank == 0)
+        return output;
+    if (axis >= rank) {
+        takt_graph_fail(g,
+                        takt_fail(g->ctx, TAKT_E_TRAIN_LOSS,
+                                  "%s: axis %lld of the output %s, which has %d axes",
+                                  b->spec->loss->name, (long long)axis, b->outputs[0].name, rank));
+        return output;
+    }
+    for (int i = 0; i < rank - 1; i++)
+        perm[i] = i < axis ? i : i + 1;
+    perm[rank - 1] = axis;
+    return takt_transpose(g, output, perm, (size_t)rank);
+}
+
 /* The output without the activation that is part of the loss. */
 static takt_id without_activation(builder *b, takt_id output)
 {
     const takt_node *n = takt_node_at(b->g, output);
     if (b->spec->loss->activation == NULL || n->op != b->spec->loss->activation)
         return output;
-    if (n->op == &takt_op_softmax) { /* over the last axis, as the loss expects it */
-        const int64_t axis = n->attr[0].i64;
-        if (axis != -1 && axis != n->type[0].rank - 1)
+    if (n->op == &takt_op_softmax) { /* over the classes */
+        const int64_t axis = n->attr[0].i64, rank = n->type[0].rank;
+        if ((axis < 0 ? axis + rank : axis) != class_axis(b, (int)rank))
             return output;
     }
     if (b->notes != NULL)
@@ -99,7 +132,9 @@ static takt_status append_loss(builder *b)
         return own_loss(b, own);
     if (b->output_count == 0)
         return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "the model has no output to compute a loss of");
-    b->site.output = without_activation(b, b->outputs[0].id);
+    b->site.output = with_classes_last(b, without_activation(b, b->outputs[0].id));
+    if (g->status != TAKT_OK)
+        return g->status;
     const takt_type type = *takt_type_of(g, b->site.output);
     if (!takt_dtype_is_float(type.dtype) || type.rank == 0)
         return takt_fail(g->ctx, TAKT_E_TRAIN_LOSS, "output %s is not a float tensor with a batch",

@@ -221,6 +221,23 @@ def interrupted_late():
     expect(os.path.exists(model), "the model of a complete training is lost")
 
 
+def narrow():
+    """Samples of 2 and 4 bits: any number of shards and workers, the losses of wider ones."""
+    source = random.Random(1)
+    data = write("narrow.csv", "".join(
+        "".join(f"{source.randrange(4)}," for _ in range(5)) + f"{i % 3}\n" for i in range(300)))
+    seen = {}
+    for kind in ("i64", "u4", "u2"):
+        net = write(f"{kind}.takt", f"model net(x: {kind}[batch, 5]) seed=2 {{\n"
+                    "  return dense(cast(x, f32), 3)\n}\n")
+        for shards in ("1", "4", "7"):
+            succeeds("train", net, "--data", data, "--batch-size", "60", "--shards", shards, "-q",
+                     "--workers", shards, "--epochs", "2", "--log", path("narrow.jsonl"))
+            with open(path("narrow.jsonl"), encoding="utf-8") as lines:
+                losses = [json.loads(line)["loss"] for line in lines]
+            expect(seen.setdefault(shards, losses) == losses, f"{kind}, {shards} shards: {losses}")
+
+
 def locked():
     """Two trainings in one folder: the second one reports it and changes nothing."""
     folder = path("locked")
@@ -426,6 +443,7 @@ interrupted()
 interrupted_inside()
 interrupted_twice()
 interrupted_late()
+narrow()
 locked()
 workers()
 logs()

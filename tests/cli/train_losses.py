@@ -112,6 +112,42 @@ def classes():
         max(0, 1 + v - x[CLASSES[i]]) for k, v in enumerate(x) if k != CLASSES[i]) / 4))
 
 
+def planes():
+    """Classes on axis 1, as segmentation returns them: named, or shown by the labels' shape."""
+    marks = [(2 * i + k) % 3 for i in range(ROWS) for k in range(2)]
+    labels = {"labels": ([ROWS, 2], marks, "i8")}
+
+    def each(y):
+        return [(log_softmax(x[k::2]), marks[2 * i + k]) for i, x in enumerate(y)
+                for k in range(2)]
+
+    def mean(weight):
+        return lambda y: (sum(-weight[k] * p[k] for p, k in each(y))
+                          / sum(weight[k] for _, k in each(y)))
+    shape = f"{ROWS}, 3, 2"
+    check("planes", "cross_entropy", 6, labels, mean([1, 1, 1]), shape=shape)
+    check("planes", "cross_entropy:axis=1", 6, labels, mean([1, 1, 1]), shape=shape)
+    check("planes", "cross_entropy:ignore=0", 6, labels, mean([0, 1, 1]), shape=shape)
+    check("planes", "cross_entropy", 6, labels, mean([1, 2, 3]), shape=shape,
+          flags=["--class-weights", "1,2,3"])
+    check("planes", "cross_entropy", 6, labels, mean([1, 1, 1]), shape=shape,
+          flags=["--class-weights", "balanced"])
+    check("planes", "focal", 6, labels, lambda y: sum(
+        -(1 - math.exp(p[k])) ** 2 * p[k] for p, k in each(y)) / 12, shape=shape)
+    net = write("maps.takt", f"model m(x: f32[batch, {WIDE}]) seed=4 {{\n"
+                f"  param w: f32[{WIDE}, 6] = normal(0, 0.7)\n"
+                "  return softmax(reshape(matmul(x, w), [batch, 3, 2]), axis=1)\n}\n")
+    out = succeeds("train", net, "--data", path("planes.npz"), "--epochs", "80", "--lr", "0.1",
+                   "-o", path("maps.taktp"))
+    expect("the classes are axis 1" in out and "softmax was taken off" in out, out)
+    told = parsed("eval", path("maps.taktp"), "--data", path("planes.npz"), "--metric", "top1,ppl",
+                  "--json")["metrics"]
+    last = float(out.splitlines()[-2].split("accuracy ")[1].split(";")[0])
+    expect(told[0]["value"] > 0.7 and abs(told[0]["value"] - last) < 0.1, (told, last))
+    fails(1, "train", net, "--data", path("planes.npz"), "--loss", "cross_entropy:axis=3",
+          says=["axis 3 of the output", "3 axes"])
+
+
 def targets():
     check("mse", "mse", 4, ALIKE, elements(lambda a, b: (a - b) ** 2))
     check("mae", "mae", 4, ALIKE, elements(lambda a, b: abs(a - b)))
@@ -236,6 +272,7 @@ def groups():
 
 
 classes()
+planes()
 targets()
 probabilities()
 weighted()

@@ -157,5 +157,51 @@ static void shards_of_columns(void)
     EXPECT(loss[0] == loss[1]);
 }
 
-TEST_MAIN(numbers_of_any_kind, classes_as_a_column, refused, shards_of_columns,
-          classes_that_the_model_lacks)
+/* The loss after some steps on samples of five elements of `bits`, which may begin inside a byte.
+ */
+static double narrow_loss(int bits, takt_dtype dtype, int64_t shards)
+{
+    enum { EACH = 5, SAMPLES = 12 };
+    takt_ctx *ctx = NULL;
+    takt_model *m = NULL;
+    takt_trainer *t = NULL;
+    char text[128];
+    unsigned char packed[SAMPLES * EACH] = {0};
+    int64_t labels[SAMPLES];
+    const takt_load_options load = {.training = true};
+    const takt_train_options options = {.optimizer = "sgd", .shards = shards};
+    takt_step_result r = {0};
+    for (int i = 0; i < SAMPLES * EACH; i++) /* the first element of a byte is in its low bits */
+        packed[i * bits / 8] |= (unsigned char)((i * 7 + i / 3) % 4 << i * bits % 8);
+    for (int i = 0; i < SAMPLES; i++)
+        labels[i] = i % 3;
+    const takt_named_view batch[2] = {
+        {"x", {.dtype = dtype, .rank = 2, .dims = {SAMPLES, EACH}, .data = packed}},
+        {"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {SAMPLES}, .data = labels}}};
+    snprintf(text, sizeof text,
+             "model net(x: %s[batch, 5]) seed=3 { return dense(cast(x, f32), 3) }",
+             takt_dtype_name(dtype));
+    EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx));
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m.takt", text, strlen(text), &load, &m));
+    EXPECT_OK(ctx, takt_trainer_create(m, &options, &t));
+    for (int i = 0; t != NULL && i < STEPS; i++)
+        EXPECT_OK(ctx, takt_trainer_step(t, batch, 2, &r));
+    takt_trainer_destroy(t);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+    return r.loss;
+}
+
+static void shards_of_narrow_elements(void)
+{
+    for (int64_t shards = 1; shards <= 12; shards++) {
+        const double want = narrow_loss(8, TAKT_U8, shards);
+        EXPECT(want > 0);
+        EXPECT(narrow_loss(4, TAKT_U4, shards) == want, "4 bits, %lld shards", (long long)shards);
+        EXPECT(narrow_loss(2, TAKT_U2, shards) == want, "2 bits, %lld shards", (long long)shards);
+        EXPECT(narrow_loss(4, TAKT_I4, shards) == want, "4 bits, %lld shards", (long long)shards);
+    }
+}
+
+TEST_MAIN(shards_of_narrow_elements, numbers_of_any_kind, classes_as_a_column, refused,
+          shards_of_columns, classes_that_the_model_lacks)

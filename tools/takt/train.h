@@ -51,8 +51,9 @@ typedef struct tool_training {
     uint64_t begun_step;          /* steps at that time, while it is being written */
     uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
-    bool fits_numbers;     /* labels are not whole, and no loss was chosen */
-    const char *bad_field; /* of the sample that made a loss NaN or infinite, or NULL */
+    bool fits_numbers;      /* labels are not whole, and no loss was chosen */
+    bool has_classes_first; /* labels lack axis 1 of the output, which the loss is told */
+    const char *bad_field;  /* of the sample that made a loss NaN or infinite, or NULL */
     uint64_t bad_sample;
     bool has_bad_check; /* a sample of the evaluation is not finite, or no label counts; told */
     bool is_cut;        /* interrupted, or every step of an epoch was skipped */
@@ -144,6 +145,9 @@ typedef struct tool_classes {
     int64_t ignored; /* if `ignores` */
 } tool_classes;
 
+/* Whether only axis 1 of the output can be that of the classes, as in [batch, classes, rows,
+ * columns]. */
+bool tool_classes_first(const takt_data *d, const takt_desc *out);
 /* Whether all labels are whole numbers. */
 bool tool_labels_are_whole(const takt_data *d);
 /* Whether labels are classes of the output; false: printed, with file and sample. */

@@ -122,6 +122,15 @@ static size_t elements(const takt_desc *d)
     return count;
 }
 
+/* Elements of 2 and 4 bits share bytes. */
+static size_t bytes_of(const takt_tensor_view *v, size_t room)
+{
+    size_t bits = (size_t)takt_dtype_bits(v->dtype);
+    for (int i = 0; i < v->rank; i++)
+        bits *= i == 0 ? room : (size_t)v->dims[i];
+    return bits > 8 ? (bits + 7) / 8 : 1;
+}
+
 /* Named dimensions after the batch take the sizes of the field where ranks agree. */
 static bool add(tool_batch *b, takt_ctx *ctx, const char *name, const takt_desc *like,
                 const takt_desc *field, uint64_t room)
@@ -129,15 +138,13 @@ static bool add(tool_batch *b, takt_ctx *ctx, const char *name, const takt_desc 
     takt_named_view *v = &b->view[b->count];
     v->name = name;
     v->view = (takt_tensor_view){.dtype = like->dtype, .rank = like->rank};
-    size_t size = (size_t)takt_dtype_bits(like->dtype) / 8;
     for (int i = 0; i < like->rank; i++) {
         const int64_t own = i == 0 ? (int64_t)room : like->dims[i];
         const int64_t other = field->rank == like->rank ? field->dims[i] : 1;
         v->view.dims[i] = own >= 0 ? own : other > 0 ? other : 1;
-        size *= (size_t)v->view.dims[i];
     }
     snprintf(b->field[b->count], sizeof *b->field, "%s", field->name);
-    v->view.data = takt_alloc(ctx, size > 0 ? size : 1);
+    v->view.data = takt_alloc(ctx, bytes_of(&v->view, (size_t)room));
     b->count += v->view.data != NULL;
     return v->view.data != NULL;
 }
@@ -270,13 +277,9 @@ bool tool_batch_copy(tool_batch *b, const tool_batch *like, takt_ctx *ctx)
     b->view = calloc(like->count + 1, sizeof *b->view);
     b->field = calloc(like->count + 1, sizeof *b->field);
     for (size_t i = 0; b->view != NULL && b->field != NULL && i < like->count; i++) {
-        const takt_tensor_view *v = &like->view[i].view;
-        size_t size = (size_t)takt_dtype_bits(v->dtype) / 8;
-        for (int d = 0; d < v->rank; d++)
-            size *= d == 0 ? like->room : (size_t)v->dims[d];
         b->view[i] = like->view[i];
         memcpy(b->field[i], like->field[i], sizeof *b->field);
-        b->view[i].view.data = takt_alloc(ctx, size > 0 ? size : 1);
+        b->view[i].view.data = takt_alloc(ctx, bytes_of(&like->view[i].view, like->room));
         if (b->view[i].view.data == NULL)
             break;
         b->count++;

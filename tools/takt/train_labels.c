@@ -103,6 +103,22 @@ static void report(const takt_tool *t, const scan *s, const tool_classes *classe
                      (long long)classes->count, is_single ? "" : "es");
 }
 
+bool tool_classes_first(const takt_data *d, const takt_desc *out)
+{
+    const takt_desc *labels = NULL;
+    for (size_t i = 0; i < takt_data_field_count(d); i++)
+        if (strcmp(takt_data_field(d, i)->name, "labels") == 0)
+            labels = takt_data_field(d, i);
+    bool fits_first =
+             labels != NULL && out != NULL && out->rank >= 3 && labels->rank == out->rank - 1,
+         fits_last = fits_first;
+    for (int i = 1; fits_first && i < labels->rank; i++) { /* below 0: not known yet */
+        fits_first = out->dims[i + 1] < 0 || labels->dims[i] == out->dims[i + 1];
+        fits_last = fits_last && (out->dims[i] < 0 || labels->dims[i] == out->dims[i]);
+    }
+    return fits_first && !fits_last;
+}
+
 bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *out,
                      tool_classes classes)
 {
@@ -110,9 +126,10 @@ bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *ou
     int64_t label;
     uint64_t sample;
     bool fit = true;
-    if (out == NULL || out->rank < 2 || out->dims[out->rank - 1] <= 0)
+    const int axis = out == NULL ? 0 : tool_classes_first(d, out) ? 1 : out->rank - 1;
+    if (out == NULL || out->rank < 2 || out->dims[axis] <= 0)
         return true;
-    classes.count = out->dims[out->rank - 1];
+    classes.count = out->dims[axis];
     if (classes.is_scored && classes.count == 1)
         classes.count = 2;                      /* one score tells two classes apart */
     const int64_t known = takt_data_classes(d); /* above 0: no label is negative */
@@ -153,6 +170,14 @@ static bool takes_classes(const char *loss)
 {
     static const char *const names[] = {"cross_entropy", "focal", "hinge", "distillation"};
     return loss == NULL || (is_one_of(loss, names, 4) && strstr(loss, "soft=1") == NULL);
+}
+
+/* Whether the loss can be told the axis of the classes, and was not. */
+static bool takes_axis(const char *loss)
+{
+    static const char *const names[] = {"cross_entropy", "focal"};
+    return loss == NULL || (is_one_of(loss, names, 2) && strstr(loss, "axis=") == NULL &&
+                            strstr(loss, "soft=1") == NULL);
 }
 
 /* Whether a label is as many numbers as the model returns. */
@@ -201,6 +226,7 @@ bool tool_training_labels_fit(tool_training *g)
     if (!tool_adds_loss(g))
         return true;
     g->fits_numbers = loss == NULL && !tool_labels_are_whole(g->data);
+    g->has_classes_first = !g->fits_numbers && takes_axis(loss) && tool_classes_first(g->data, out);
     if (g->fits_numbers)
         return fits_numbers(g, out, NULL);
     if (takes_alike(loss))

@@ -33,14 +33,39 @@ static bool read_weights(const takt_tool *t, const char *text, tool_train_flags 
     return true;
 }
 
-/* samples / (classes * samples of the class), of the part that is trained on: the mean over samples
- * is 1, and each class weighs the same. A class without samples weighs 0. */
-static bool balance(const tool_training *g, tool_train_flags *f)
+/* How many labels of the part that is trained on each class has; a sample has one or, such as a
+ * picture with a class for each of its points, several. */
+static takt_status count_labels(const tool_training *g, int64_t classes, uint64_t *counts,
+                                uint64_t *all)
 {
-    const int64_t classes = takt_data_classes(g->data);
-    uint64_t *counts = NULL;
-    int64_t label;
-    if (classes < 1 || classes > CLASSES) {
+    size_t each = 1;
+    for (size_t i = 0; i < takt_data_field_count(g->data); i++) {
+        const takt_desc *field = takt_data_field(g->data, i);
+        for (int k = 1; strcmp(field->name, "labels") == 0 && k < field->rank; k++)
+            each *= (size_t)field->dims[k];
+    }
+    int64_t *labels = calloc(each + 1, sizeof *labels);
+    takt_status status = labels != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    for (uint64_t row = 0; status == TAKT_OK && row < g->samples; row++) {
+        const takt_tensor_view one = {
+            .dtype = TAKT_I64, .rank = 2, .dims = {1, (int64_t)each}, .data = labels};
+        status = takt_data_take(g->data, "labels", &row, 1, &one);
+        for (size_t i = 0; status == TAKT_OK && i < each; i++)
+            if (labels[i] >= 0 && labels[i] < classes) { /* others are ignored */
+                counts[labels[i]]++;
+                ++*all;
+            }
+    }
+    free(labels);
+    return status;
+}
+
+/* labels / (classes * labels of the class), of the part that is trained on: the mean over labels is
+ * 1, and each class weighs the same. A class without labels weighs 0. */
+static bool balance(const tool_training *g, int64_t classes, tool_train_flags *f)
+{
+    uint64_t *counts = NULL, all = 0;
+    if (classes < 1 || classes > CLASSES || !tool_labels_are_whole(g->data)) {
         tool_usage_error(g->t, 1003, "give one weight for each class",
                          "--class-weights balanced needs labels that are class numbers");
         return false;
@@ -48,15 +73,11 @@ static bool balance(const tool_training *g, tool_train_flags *f)
     f->class_weights = calloc((size_t)classes, sizeof *f->class_weights);
     counts = calloc((size_t)classes, sizeof *counts);
     takt_status status = f->class_weights != NULL && counts != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
-    for (uint64_t row = 0; status == TAKT_OK && row < g->samples; row++) {
-        const takt_tensor_view one = {.dtype = TAKT_I64, .rank = 1, .dims = {1}, .data = &label};
-        status = takt_data_take(g->data, "labels", &row, 1, &one);
-        if (status == TAKT_OK)
-            counts[label]++;
-    }
+    if (status == TAKT_OK)
+        status = count_labels(g, classes, counts, &all);
     for (int64_t i = 0; status == TAKT_OK && i < classes; i++)
         f->class_weights[i] =
-            counts[i] > 0 ? (float)((double)g->samples / ((double)classes * (double)counts[i])) : 0;
+            counts[i] > 0 ? (float)((double)all / ((double)classes * (double)counts[i])) : 0;
     free(counts);
     f->weights = (takt_tensor_view){
         .dtype = TAKT_F32, .rank = 1, .dims = {classes}, .data = f->class_weights};
@@ -68,11 +89,13 @@ bool tool_class_weights(const tool_training *g, tool_train_flags *f)
     const char *text = tool_text_of(g->t, TAKT_F_CLASS_WEIGHTS);
     const takt_desc *out =
         takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
+    const int64_t classes = out == NULL || out->rank == 0 ? 0
+                            : g->has_classes_first        ? out->dims[1]
+                                                          : out->dims[out->rank - 1];
     if (text == NULL)
         return true;
-    if (!(strcmp(text, "balanced") == 0 ? balance(g, f) : read_weights(g->t, text, f)))
+    if (!(strcmp(text, "balanced") == 0 ? balance(g, classes, f) : read_weights(g->t, text, f)))
         return false;
-    const int64_t classes = out != NULL && out->rank > 0 ? out->dims[out->rank - 1] : 0;
     f->options.class_weights = &f->weights;
     if (classes <= 0 || f->weights.dims[0] == classes)
         return true;

@@ -189,6 +189,31 @@ static takt_status check_rows(const takt_trainer *t, const takt_desc *desc,
     return takt_fail_hint(t->ctx, "every array of a batch has one row for each sample");
 }
 
+/* Rows of narrow elements may begin inside a byte: they are copied to the session's own memory. */
+static takt_status align_rows(takt_train_run *run, size_t input, const takt_tensor_view *whole,
+                              takt_rows rows, takt_tensor_view *part)
+{
+    const bool is_float = takt_dtype_is_float(whole->dtype);
+    int64_t each = 1;
+    for (int d = 1; d < whole->rank; d++)
+        each *= whole->dims[d];
+    const size_t first = (size_t)(rows.first * each), count = (size_t)(rows.rows * each);
+    if (part->data == NULL || part->dims[0] == whole->dims[0] || !takt_view_is_dense(whole) ||
+        first * (size_t)takt_dtype_bits(whole->dtype) % 8 == 0)
+        return TAKT_OK;
+    TAKT_TRY(takt_session_own(run->session, TAKT_PLACE_INPUT, input));
+    void *to = takt_session_input(run->session, input)->data;
+    for (size_t i = 0; i < count; i++)
+        if (is_float)
+            takt_dtype_put_f(whole->dtype, to, i,
+                             takt_dtype_get_f(whole->dtype, whole->data, first + i));
+        else
+            takt_dtype_put_i(whole->dtype, to, i,
+                             takt_dtype_get_i(whole->dtype, whole->data, first + i));
+    part->data = to;
+    return TAKT_OK;
+}
+
 /* The session's message names the types; labels depend on a choice that the user can change. */
 static takt_status cannot_bind(takt_trainer *t, const takt_train_run *run, const takt_desc *desc,
                                const takt_tensor_view *v)
@@ -216,6 +241,9 @@ static takt_status bind_all(takt_trainer *t, takt_train_run *run, const takt_nam
         }
         TAKT_TRY(check_rows(t, desc, &v->view, samples));
         takt_tensor_view part = cut(t, desc, &v->view, rows);
+        if (part.dtype == desc->dtype && part.device == 0 &&
+            align_rows(run, i, &v->view, rows, &part) != TAKT_OK)
+            return cannot_bind(t, run, desc, &part);
         const bool is_labels = strcmp(desc->name, TAKT_STEP_LABELS) == 0;
         if ((is_labels && takt_train_labels(run->session, i, &part) != TAKT_OK) ||
             takt_session_bind(run->session, desc->name, &part) != TAKT_OK)

@@ -96,6 +96,7 @@ void takt_evaluation_destroy(takt_evaluation *e)
 typedef struct rows {
     const takt_tensor_view *output, *labels;
     size_t samples, each, width; /* rows of a sample, elements of a row */
+    bool has_classes_first;      /* rows are on axis 1 of the output, not on the last */
     double *x, *target;          /* one row of each */
 } rows;
 
@@ -118,6 +119,17 @@ static bool is_dense(const takt_tensor_view *v)
     return (all_zero || is_plain) && v->device == 0;
 }
 
+/* Segmentation: [batch, classes, rows, columns] and labels without the axis of classes. */
+static bool has_classes_first(const takt_tensor_view *out, const takt_tensor_view *labels)
+{
+    bool fits_first = out->rank >= 3 && labels->rank == out->rank - 1, fits_last = fits_first;
+    for (int i = 1; i < labels->rank; i++) {
+        fits_first = fits_first && labels->dims[i] == out->dims[i + 1];
+        fits_last = fits_last && labels->dims[i] == out->dims[i];
+    }
+    return fits_first && !fits_last;
+}
+
 static takt_status measure_batch(const takt_evaluation *e, rows *r)
 {
     const takt_tensor_view *out = r->output, *labels = r->labels;
@@ -126,7 +138,8 @@ static takt_status measure_batch(const takt_evaluation *e, rows *r)
         return takt_fail(e->ctx, TAKT_E_ARGUMENT,
                          "takt_evaluation_add: outputs and labels are dense and have a batch axis");
     r->samples = (size_t)(out->dims[0] > 0 ? out->dims[0] : 0);
-    r->width = out->rank > 1 ? (size_t)out->dims[out->rank - 1] : 1;
+    r->has_classes_first = has_classes_first(out, labels);
+    r->width = out->rank > 1 ? (size_t)out->dims[r->has_classes_first ? 1 : out->rank - 1] : 1;
     const size_t all = elements(out);
     if (all == 0 || labels->dims[0] != out->dims[0])
         return takt_fail(e->ctx, TAKT_E_ARGUMENT,
@@ -207,7 +220,9 @@ static void add_samples(takt_evaluation *e, rows *r)
         for (size_t k = 0; k < r->each; k++) {
             const size_t row = sample * r->each + k;
             for (size_t i = 0; i < r->width; i++)
-                r->x[i] = takt_view_element(r->output, row * r->width + i);
+                r->x[i] = takt_view_element(r->output, r->has_classes_first
+                                                           ? (sample * r->width + i) * r->each + k
+                                                           : row * r->width + i);
             look_at(e, r);
             for (size_t i = 0; i < e->count; i++) {
                 units *u = &e->of[i];

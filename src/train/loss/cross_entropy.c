@@ -3,7 +3,7 @@
 
 #include "op/util/formula.h"
 
-enum { SMOOTHING, IGNORE, SOFT };
+enum { SMOOTHING, IGNORE, SOFT, AXIS };
 
 /* Each row's loss times the weight of its class, which is returned; the divisor is the sum of these
  * weights. */
@@ -82,7 +82,8 @@ const takt_loss takt_loss_cross_entropy = {
     .hyper = {[SMOOTHING] = {"smoothing", 0, 0, 1, "part of the target spread over all classes"},
               [IGNORE] = {"ignore", (double)INT64_MIN, (double)INT64_MIN, 1e15,
                           "label that does not count"},
-              [SOFT] = {"soft", 0, 0, 1, "labels are distributions over classes (0 or 1)"}},
+              [SOFT] = {"soft", 0, 0, 1, "labels are distributions over classes (0 or 1)"},
+              [AXIS] = TAKT_LOSS_AXIS},
     .activation = &takt_op_softmax,
     .takes_weights = true,
     .has_classes = true,

@@ -2,7 +2,7 @@
 #include "op/util/formula.h"
 #include "train/loss.h"
 
-enum { GAMMA };
+enum { GAMMA, AXIS };
 
 /* (1 - p)^gamma * -log p, where p = exp(-cross-entropy). */
 static void build(takt_loss_site *site)
@@ -21,7 +21,7 @@ static void build(takt_loss_site *site)
 const takt_loss takt_loss_focal = {
     .name = "focal",
     .summary = "class numbers: cross-entropy in which easy samples weigh less",
-    .hyper = {[GAMMA] = {"gamma", 2, 1, 16, "how much less"}},
+    .hyper = {[GAMMA] = {"gamma", 2, 1, 16, "how much less"}, [AXIS] = TAKT_LOSS_AXIS},
     .activation = &takt_op_softmax,
     .has_classes = true,
     .labels = takt_labels_of_classes,

@@ -105,6 +105,8 @@ static int introduce(tool_training *g)
             is_small ? "kB" : "MB", info.steps, expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
+    if (g->has_classes_first)
+        fprintf(to, "the classes are axis 1 of the output, as its labels show\n");
     if (g->fits_numbers)
         fprintf(to, "labels are not whole numbers: the loss is mse; --loss sets another\n");
     fflush(to);
@@ -193,6 +195,12 @@ static int with_flags(tool_training *g, tool_train_flags *f, const tool_request 
     o->plan = &request->options;
     if (g->fits_numbers && o->loss == NULL)
         o->loss = "mse";
+    if (g->has_classes_first) {
+        snprintf(f->loss, sizeof f->loss, "%.200s%caxis=1",
+                 o->loss != NULL ? o->loss : "cross_entropy",
+                 o->loss != NULL && strchr(o->loss, ':') != NULL ? ',' : ':');
+        o->loss = f->loss;
+    }
     if (fixed > 0) /* every part that the model takes is a shard */
         o->shards = (int64_t)(g->batch_size / fixed);
     o->steps = g->steps;
