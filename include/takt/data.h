@@ -36,6 +36,9 @@ typedef struct takt_data_options {
     double scale, mean, deviation;
     int64_t window;    /**< of a text: characters per sample; default 64. Refused for others */
     const char *label; /**< of a table: the column that holds the label; default: the last */
+    /** Form that pictures of a folder or list get: 1 or 3 channels, grey and colours become each
+     *  other, and sizes. 0 in all: pictures have one form, that of the first. */
+    int64_t picture_channels, picture_height, picture_width;
     /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
      *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */
     const char *cache;
@@ -70,6 +73,15 @@ TAKT_API const char *takt_data_source(const takt_data *data, const char *field, 
 /** Samples a second of WAV files; 0: the data set has none, or they do not say. Files of different
  *  rates are refused by takt_data_open. */
 TAKT_API int64_t takt_data_rate(const takt_data *data);
+
+/** How many pictures had another form than takt_data_options.picture_width and the others ask for;
+ *  0 also where cached data was read. */
+TAKT_API uint64_t takt_data_reformed(const takt_data *data);
+/** Resizes f32[channels, height, width] to the sizes of `to`, by the triangle filter.
+ *
+ *  @return TAKT_ERR_ARGUMENT for other views, TAKT_ERR_MEMORY */
+TAKT_API TAKT_MUST_USE takt_status takt_picture_resize(takt_ctx *ctx, const takt_tensor_view *from,
+                                                       const takt_tensor_view *to);
 
 /** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed and
  *  epoch only, computed without extra memory. `position` must be below `count`. */

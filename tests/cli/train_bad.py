@@ -133,6 +133,54 @@ def pieces():
     refused(folder, "data_batch_2.bin", "the file is empty")
 
 
+def common_forms():
+    """Files as others write them: names of arrays, parts in one archive, quotes, marks of classes."""
+    def packed(name, **arrays):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as to:
+            for field, array in arrays.items():
+                to.writestr(field + ".npy", array)
+        return store(name, buffer.getvalue())
+    y = npy(classes(), f"({ROWS},)", "<i8")
+    few, fewer = npy([0.5] * 5 * WIDTH, f"(5, {WIDTH})"), npy([0, 1, 2, 0, 1], "(5,)", "<i8")
+    marks = npy([float(i % 3 == k) for i in range(ROWS) for k in range(3)], f"({ROWS}, 3)")
+    run = ["train", NET, "--no-shuffle", "--log", path("forms.jsonl"), "--data"]
+
+    def losses(file, *flags):
+        out = succeeds(*run, file, *flags)
+        with open(path("forms.jsonl"), encoding="utf-8") as lines:
+            return [json.loads(line)["loss"] for line in lines], out
+    want = losses(packed("plain_names.npz", x=X, y=y))[0]
+    for x_name, y_name in (("X", "y"), ("features", "labels"), ("images", "target")):
+        file = packed("names.npz", **{x_name: X, y_name: y})
+        expect(losses(file)[0] == want, f"{x_name} and {y_name}")
+    fails(2, *run, packed("several.npz", a=X, b=X, y=y), says=["no field for the input x"])
+    for names in (("x_train", "y_train", "x_test", "y_test"),
+                  ("train_images", "train_labels", "test_images", "test_labels")):
+        file = packed("parts.npz", **dict(zip(names, (X, y, few, fewer))),
+                      **({"val_images": few, "val_labels": fewer} if "images" in names[0] else {}))
+        expect(losses(file)[0] == want, names)
+        expect(parsed("data", file, "--split", "test", "--json")["samples"] == 5, names)
+        succeeds("eval", NET, "--data", file, "--split", "test")
+    fails(1, "data", packed("one.npz", x_train=X, y_train=y), "--split", "test",
+          says=["the archive has no test part", "x_train"])
+    fails(1, "data", packed("none.npz", x=X, y=y), "--split", "test", says=["has no test part"])
+    file = packed("marks.npz", x=X, y=marks)
+    for flags in ([], ["--loss", "cross_entropy"]):
+        told = losses(file, *flags)
+        expect(all(abs(a - b) < 1e-6 for a, b in zip(told[0], want)) and "soft=1" in told[1], told)
+    rows = [[(i * 7 + k) % 5 / 4 for k in range(WIDTH)] for i in range(ROWS)]
+    lines = {"bare": "".join(",".join(map(str, row)) + f",k{i % 3}\n" for i, row in enumerate(rows)),
+             "quoted": "".join(
+                 ",".join(f'"{v}"' for v in row) + f',"k{i % 3}, or ""so"""\r\n'
+                 for i, row in enumerate(rows))}
+    lines["named"] = '"a, ""x""",b,"c, d",d,e,f,"class"\n' + lines["quoted"]
+    want = losses(store("bare.csv", lines["bare"].encode()))[0]
+    for name in ("quoted", "named"):
+        expect(losses(store(f"{name}.csv", lines[name].encode()))[0] == want, name)
+    succeeds(*run, path("bad/named.csv"), "--label", "class")
+
+
 def folders():
     """A class without samples would shift the numbers of others; rates are named with files."""
     shutil.rmtree(path("bad/kinds"), ignore_errors=True)
@@ -304,7 +352,6 @@ def flags():
                         (["--optimizer", "sgd:nesterov=1"], "momentum="),
                         (["--group", "bias:"], "weight_decay=0"),
                         (["--limit", "21"], "has 20 samples"),
-                        (["--split", "test"], "--split test would take all of it"),
                         (["--label", "kind"], "--label has no column"),
                         (["--freeze", "dense_9"], "--freeze dense_9: no parameter"),
                         (["--group", "bias:lr=1e-3", "--group", "dense_9:lr=1"],
@@ -315,8 +362,9 @@ def flags():
     fails(2, "train", whole, *data, "--batch-size", "16", "--shards", "4",
           says=["has 2 shards, not 4", "leave --shards out"])
     succeeds("train", whole, *data, "-q", "--batch-size", "16", "--shards", "2")
-    for flag in (["--limit", "21"], ["--split", "train"]):
-        fails(2, "eval", NET, *data, *flag, says=["1003", flag[0]])
+    fails(2, "eval", NET, *data, "--limit", "21", says=["1003", "--limit 21"])
+    table = store("flags.csv", b"1,2,3,4,5,6,0\n" * 9)
+    fails(2, "eval", NET, "--data", table, "--split", "test", says=["would take all of it"])
     succeeds("train", NET, *data, "-q", "--warmup", "1", "--patience", "1", "--val-split", "0.2",
              "--epochs", "2", "--shards", "16", "--workers", "16")
     succeeds("train", NET, *data, "-q", "--freeze", "dense_0", "--group", "dense_1:lr=1e-3")
@@ -336,6 +384,7 @@ cut()
 pieces()
 folders()
 labels()
+common_forms()
 not_finite()
 checkpoints()
 full()

@@ -93,6 +93,35 @@ def pictures():
         fails(1, "data", path("broken.png"), says=["broken.png", "libpng"])
 
 
+def of_all_sizes():
+    """Pictures of other sizes and colours than the model takes are resized, as `takt run` does."""
+    for i in range(24):
+        width, height, channels = 5 + i % 4 * 9, 7 + i % 5 * 4, 1 + i % 2 * 2
+        for name, level in (("dark", 50), ("light", 200)):
+            store(f"sizes/{name}/{i}.ppm",
+                  ppm(width, height, channels, [level] * (width * height * channels)))
+    fails(1, "data", path("sizes"), says=["another size or kind"])
+    net = write("sizes.takt", "model sizes(x: f32[batch, 3, 8, 12]) seed=1 {\n"
+                "  return dense(flatten(x), 2)\n}\n")
+    run = takt("train", net, "--data", path("sizes"), "--epochs", "30", "--lr", "0.1", "--augment",
+               "flip=0.5", "-o", path("sizes.taktp"))
+    expect(run.returncode == 0
+           and "48 pictures were resized to [3, 8, 12], which the model takes" in run.stderr, run)
+    score = parsed("eval", path("sizes.taktp"), "--data", path("sizes"), "--json")
+    expect(score["metrics"][0]["value"] == 1, score)
+    pixels = [SOURCE.randrange(256) for _ in range(30 * 20 * 3)]
+    store("shrunk/a/0.ppm", ppm(30, 20, 3, pixels))
+    store("shrunk/b/0.ppm", ppm(30, 20, 1, pixels[:600]))
+    gray = write("grey_sizes.takt", "model grey(x: f32[batch, 1, 4, 4]) seed=1 {\n"
+                 "  return dense(flatten(x), 2)\n}\n")
+    succeeds("train", gray, "--data", path("shrunk"), "-q")
+    last = write("last.takt", "model last(x: f32[batch, 8, 12, 3]) seed=1 {\n"
+                 "  return dense(flatten(x), 2)\n}\n")
+    store("exact/a/0.ppm", ppm(12, 8, 3, pixels[:288]))
+    store("exact/b/0.ppm", ppm(12, 8, 3, pixels[288:576]))
+    fails(2, "train", last, "--data", path("exact"), says=["[3, 8, 12]", "[8, 12, 3]", "channels"])
+
+
 def grey():
     """Channels are stored one after another, and a list may have numbers or words as labels."""
     store("list/a.pgm", ppm(2, 1, 1, [10, 20]))
@@ -206,6 +235,7 @@ def kept_or_not():
 
 
 pictures()
+of_all_sizes()
 grey()
 sounds()
 cached()

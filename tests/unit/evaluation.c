@@ -341,6 +341,27 @@ static void shifts_time(void)
     EXPECT(moved > COUNT / 2, "%zu of %d moved", moved, COUNT);
 }
 
+/* A constant plane stays one at any size, and a mean where sizes are halved. */
+static void resizes(void)
+{
+    enum { MOST = 20 };
+    float from[2 * MOST * MOST], to[2 * MOST * MOST];
+    for (int64_t h = 1; h <= MOST; h += 3)
+        for (int64_t w = 1; w <= MOST; w += 4) {
+            for (int64_t i = 0; i < 2 * 6 * 8; i++)
+                from[i] = i < 6 * 8 ? 7.5F : -2;
+            const takt_tensor_view own = {
+                .dtype = TAKT_F32, .rank = 3, .dims = {2, 6, 8}, .data = from};
+            const takt_tensor_view other = {
+                .dtype = TAKT_F32, .rank = 3, .dims = {2, h, w}, .data = to};
+            EXPECT_OK(ctx, takt_picture_resize(ctx, &own, &other));
+            for (int64_t i = 0; i < 2 * h * w; i++)
+                EXPECT(fabs((double)to[i] - (i < h * w ? 7.5 : -2)) < 1e-5, "%g", (double)to[i]);
+        }
+    const takt_tensor_view flat = {.dtype = TAKT_F32, .rank = 2, .dims = {6, 8}, .data = from};
+    EXPECT_STATUS(ctx, takt_picture_resize(ctx, &flat, &flat), TAKT_ERR_ARGUMENT);
+}
+
 /* Samples of one axis are not pictures: what moves or masks rows and columns is refused, also
  * before there is a sample. */
 static void of_one_axis(void)
@@ -375,6 +396,7 @@ int main(void)
     masks("time_mask=3", true, 3);
     masks("freq_mask=2", false, 2);
     of_one_axis();
+    resizes();
     crops();
     shifts_time();
     takt_memfs *fs = takt_memfs_create();

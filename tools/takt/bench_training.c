@@ -264,7 +264,7 @@ int tool_bench_training(takt_tool *t)
         return code;
     code = TAKT_EXIT_OK;
     if (tool_text_of(t, TAKT_F_DATA_SET) != NULL)
-        b.data = tool_open_data(t, &code);
+        b.data = tool_open_data(t, b.model, &code);
     const uint64_t fixed = tool_fixed_batch(b.model);
     const uint64_t room = fixed > 0 ? (sizes[0] + fixed - 1) / fixed * fixed : sizes[0];
     b.rows = calloc((size_t)room, sizeof *b.rows);

@@ -148,7 +148,7 @@ static bool resize_to(job *j, int64_t height, int64_t width)
 {
     if (j->image.width == width && j->image.height == height)
         return true;
-    float *to = media_resize(&j->image, height, width);
+    float *to = media_resize(j->t, &j->image, height, width);
     if (to == NULL)
         return false;
     free(j->image.at);

@@ -63,6 +63,6 @@ int media_check_rate(takt_tool *t, const takt_model *m, const char *path, int64_
 size_t media_describe_sound(char text[static MEDIA_SAID], int64_t samples, int64_t rate);
 /* Resized by the triangle filter, which is as wide as the step is where it gets smaller; NULL: no
  * memory. To be freed. */
-float *media_resize(const media_planes *from, int64_t height, int64_t width);
+float *media_resize(const takt_tool *t, const media_planes *from, int64_t height, int64_t width);
 
 #endif

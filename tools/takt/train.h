@@ -52,6 +52,7 @@ typedef struct tool_training {
     uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
     bool fits_numbers;      /* labels are not whole, and no loss was chosen */
+    bool has_shares;        /* labels are distributions over the classes, which the loss is told */
     bool has_classes_first; /* labels lack axis 1 of the output, which the loss is told */
     const char *bad_field;  /* of the sample that made a loss NaN or infinite, or NULL */
     uint64_t bad_sample;
@@ -116,8 +117,9 @@ bool tool_data_find(const takt_tool *t, const char *name, char path[static TOOL_
 int tool_data_list(const takt_tool *t);
 /* After it could not be opened: reports which files are bad, if it has one per sample. */
 void tool_data_bad(takt_tool *t, const char *path);
-/* Opens the data set that --data names. If NULL, an error was printed and `*code` is set. */
-takt_data *tool_open_data(takt_tool *t, int *code);
+/* Opens the data set that --data names; pictures get the form that `m`, or NULL, takes. If NULL, an
+ * error was printed and `*code` is set. */
+takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code);
 
 /* Samples of a batch if the model has a number for that; else 0. */
 uint64_t tool_fixed_batch(const takt_model *m);

@@ -39,7 +39,7 @@ static bool is_used(const takt_tool *t, const takt_data *d, const char *path)
         tool_usage_error(t, 1003, "leave it out to use all", "--limit %llu: %s has %llu sample%s",
                          (unsigned long long)limit, path, (unsigned long long)count,
                          count == 1 ? "" : "s");
-    else if (is_file && tool_text_of(t, TAKT_F_SPLIT) != NULL)
+    else if (is_file && tool_text_of(t, TAKT_F_SPLIT) != NULL && !ends_with(path, ".npz"))
         tool_usage_error(t, 1003, "name the file of that part as --data",
                          "%s is one file: --split %s would take all of it", path,
                          tool_text_of(t, TAKT_F_SPLIT));
@@ -51,12 +51,34 @@ static bool is_used(const takt_tool *t, const takt_data *d, const char *path)
     return false;
 }
 
-takt_data *tool_open_data(takt_tool *t, int *code)
+/* Pictures of other sizes than the model's are resized, as `takt run` does. */
+static void ask_for_form(const takt_model *m, takt_data_options *o)
+{
+    const takt_desc *d = m != NULL && takt_model_input_count(m) > 0 ? takt_model_input(m, 0) : NULL;
+    if (d == NULL || d->rank != 4 || (d->dims[1] != 1 && d->dims[1] != 3) || d->dims[2] <= 0 ||
+        d->dims[3] <= 0)
+        return;
+    o->picture_channels = d->dims[1];
+    o->picture_height = d->dims[2];
+    o->picture_width = d->dims[3];
+}
+
+static void tell_form(const takt_tool *t, const takt_data *d, const takt_data_options *o)
+{
+    const uint64_t count = takt_data_reformed(d);
+    if (count > 0 && !tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr,
+                "takt: %llu picture%s resized to [%lld, %lld, %lld], which the model takes\n",
+                (unsigned long long)count, count == 1 ? " was" : "s were",
+                (long long)o->picture_channels, (long long)o->picture_height,
+                (long long)o->picture_width);
+}
+
+takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
 {
     const char *path = tool_text_of(t, TAKT_F_DATA_SET);
     char found[TOOL_DATA_PATH];
     takt_data *data = NULL;
-    tool_data_place place;
     takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
                                  .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
                                  .label = tool_text_of(t, TAKT_F_LABEL),
@@ -71,10 +93,21 @@ takt_data *tool_open_data(takt_tool *t, int *code)
                                  "there is no data to work on");
         return NULL;
     }
-    *code = TAKT_EXIT_USAGE;
-    if (!tool_data_find(t, path, found) || !tool_data_cache(t, found, &place, &options))
+    tool_data_place *place = malloc(sizeof *place); /* too large for the stack */
+    if (place == NULL) {
+        *code = tool_finish(t, TAKT_ERR_MEMORY);
         return NULL;
-    *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
+    }
+    *code = TAKT_EXIT_USAGE;
+    ask_for_form(m, &options);
+    const bool is_found =
+        tool_data_find(t, path, found) && tool_data_cache(t, found, place, &options);
+    if (is_found)
+        *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
+    free(place);
+    if (!is_found)
+        return NULL;
+    tell_form(t, data, &options);
     if (data != NULL && !is_used(t, data, found)) {
         *code = TAKT_EXIT_USAGE;
         takt_data_destroy(data);
@@ -105,12 +138,29 @@ static bool is_label(const char *name)
     return false;
 }
 
-/* A field by the input's name; the first input may also be "x". */
+/* The field besides labels, whatever its name is (X, features, images); NULL: there are several. */
+static const takt_desc *only_field(const takt_data *d)
+{
+    const takt_desc *only = NULL;
+    for (size_t i = 0; i < takt_data_field_count(d); i++) {
+        const takt_desc *field = takt_data_field(d, i);
+        if (strcmp(field->name, "labels") == 0 || strcmp(field->name, "teacher") == 0)
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = field;
+    }
+    return only;
+}
+
+/* A field by the input's name; the first input may also be "x", or the only one. */
 static const takt_desc *field_for(const takt_data *d, const takt_desc *input, size_t index)
 {
     const takt_desc *field = field_called(d, input->name);
     if (field == NULL && index == 0)
         field = field_called(d, "x");
+    if (field == NULL && index == 0)
+        field = only_field(d);
     return field == NULL && is_label(input->name) ? field_called(d, "labels") : field;
 }
 
@@ -182,10 +232,17 @@ static bool takes_samples(takt_tool *t, const tool_batch *b, const takt_desc *fi
     char hint[TOOL_DATA_PATH + 80], has[96], takes[96];
     for (int i = 1; i < v->view.rank; i++)
         wanted *= (size_t)v->view.dims[i];
-    if (wanted == elements(field))
+    const int last = v->view.rank - 1;
+    const bool is_turned = field->rank == 4 && last == 3 && field->dims[1] == 3 &&
+                           v->view.dims[1] != 3 && v->view.dims[3] == 3;
+    if (wanted == elements(field) && !is_turned)
         return true;
     snprintf(hint, sizeof hint, "`takt data %.1000s` shows what the data has",
              data != NULL ? data : "FILE");
+    if (is_turned)
+        snprintf(hint, sizeof hint,
+                 "pictures have their channels first: transpose(x, [0, 2, 3, 1]) "
+                 "in the model, or arrays of that shape");
     tool_usage_error(t, 7005, hint, "%s: a sample of the data is %s, the model takes %s", v->name,
                      sample_shape(field->rank, field->dims, has, sizeof has),
                      sample_shape(v->view.rank, v->view.dims, takes, sizeof takes));

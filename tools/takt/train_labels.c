@@ -180,6 +180,42 @@ static bool takes_axis(const char *loss)
                             strstr(loss, "soft=1") == NULL);
 }
 
+/* Whether every row of numbers is 0 but for one, which is 1. */
+static bool are_one_hot(scan *s, size_t classes)
+{
+    size_t count;
+    for (uint64_t at = 0; (count = next(s, at, TAKT_F64)) > 0; at += BLOCK)
+        for (size_t i = 0; i < count; i += classes) {
+            size_t ones = 0;
+            for (size_t k = i; k < i + classes; k++) {
+                ones += s->at.real[k] == 1;
+                if (s->at.real[k] != 0 && s->at.real[k] != 1)
+                    return false;
+            }
+            if (ones != 1)
+                return false;
+        }
+    return true;
+}
+
+/* Whether labels are a share of each class: of the output's shape, for cross_entropy. Without
+ * --loss only a single 1 among zeros is such a label. */
+static bool has_shares(const tool_training *g, const takt_desc *out, const char *loss)
+{
+    static const char *const names[] = {"cross_entropy"};
+    scan s;
+    if (out == NULL ||
+        (loss != NULL && (!is_one_of(loss, names, 1) || strchr(loss, ':') != NULL)) ||
+        !begin(&s, g->data))
+        return false;
+    bool is_alike = s.field->rank == out->rank && out->rank > 1 && out->dims[out->rank - 1] > 1;
+    for (int i = 1; i < out->rank; i++)
+        is_alike = is_alike && s.field->dims[i] == out->dims[i];
+    is_alike = is_alike && (loss != NULL || are_one_hot(&s, (size_t)out->dims[out->rank - 1]));
+    free(s.at.any);
+    return is_alike;
+}
+
 /* Whether a label is as many numbers as the model returns. */
 static bool takes_alike(const char *loss)
 {
@@ -224,6 +260,9 @@ bool tool_training_labels_fit(tool_training *g)
     const takt_desc *out =
         takt_model_output_count(g->model) > 0 ? takt_model_output(g->model, 0) : NULL;
     if (!tool_adds_loss(g))
+        return true;
+    g->has_shares = has_shares(g, out, loss);
+    if (g->has_shares)
         return true;
     g->fits_numbers = loss == NULL && !tool_labels_are_whole(g->data);
     g->has_classes_first = !g->fits_numbers && takes_axis(loss) && tool_classes_first(g->data, out);

@@ -68,7 +68,8 @@ static bool add_group(const takt_tool *t, const char *item, tool_train_flags *f)
 {
     char names[512];
     const char *colon = strrchr(item, ':');
-    if (colon == NULL || colon[1] == '\0' || f->group_count == TOOL_GROUPS || (size_t)(colon - item) >= sizeof names) {
+    if (colon == NULL || colon[1] == '\0' || f->group_count == TOOL_GROUPS ||
+        (size_t)(colon - item) >= sizeof names) {
         tool_usage_error(t, 1003, "write --group 'bias$:weight_decay=0'",
                          "--group %s is not a REGEX:NUMBERS, or there are more than %d", item,
                          TOOL_GROUPS);

@@ -35,6 +35,8 @@ static takt_status read_file(takt_data *d, const char *path)
     const takt_data_file file = {.path = path,
                                  .bytes = is_gzip ? plain : bytes,
                                  .length = is_gzip ? plain_length : length,
+                                 .is_test = d->options.split != NULL &&
+                                            strcmp(d->options.split, "test") == 0,
                                  .label = d->options.label,
                                  .window = d->options.window > 0 ? d->options.window : 64};
     if (status == TAKT_OK)
@@ -275,6 +277,20 @@ static takt_status open_path(takt_data *d, const char *path)
     return d->path != NULL ? check(d, path) : TAKT_ERR_MEMORY;
 }
 
+static takt_status check_form(takt_ctx *ctx, const takt_data_options *o)
+{
+    enum { MOST = 1 << 16 };
+    const int64_t channels = o->picture_channels;
+    const bool is_none = channels == 0 && o->picture_height == 0 && o->picture_width == 0;
+    if (is_none || ((channels == 1 || channels == 3) && o->picture_height > 0 &&
+                    o->picture_height <= MOST && o->picture_width > 0 && o->picture_width <= MOST))
+        return TAKT_OK;
+    return takt_fail(ctx, TAKT_E_OPTION,
+                     "pictures have 1 or 3 channels and sizes up to %d, not %lld, %lld, %lld", MOST,
+                     (long long)channels, (long long)o->picture_height,
+                     (long long)o->picture_width);
+}
+
 takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_options *options,
                            takt_data **data)
 {
@@ -288,9 +304,11 @@ takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_opti
     TAKT_TRY(takt_options_read(ctx, "takt_data_options", options, &own, sizeof own));
     if (own.split != NULL && strcmp(own.split, "train") != 0 && strcmp(own.split, "test") != 0)
         return takt_fail(ctx, TAKT_E_OPTION, "a split is train or test, not %s", own.split);
+    TAKT_TRY(check_form(ctx, &own));
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(takt_data), "data set", &block));
     takt_data *d = block;
     d->set.ctx = ctx;
+    d->set.form = (takt_form){own.picture_channels, own.picture_height, own.picture_width};
     d->options = own;
     takt_arena_init(&d->set.arena, ctx);
     const takt_status status = open_path(d, path);
@@ -315,6 +333,11 @@ void takt_data_destroy(takt_data *d)
 uint64_t takt_data_count(const takt_data *d)
 {
     return d != NULL ? d->set.samples : 0;
+}
+
+uint64_t takt_data_reformed(const takt_data *d)
+{
+    return d != NULL ? d->set.reformed : 0;
 }
 
 size_t takt_data_field_count(const takt_data *d)

@@ -1,4 +1,7 @@
-/* arrays.c - NumPy's files: one array (.npy) is x, an archive (.npz) has fields by name. */
+/* arrays.c - NumPy's files: one array (.npy) is x, an archive (.npz) has fields by name.
+ *
+ * An archive may hold several parts of a data set, as x_train and x_test or train_images and
+ * test_images: the fields of one part are read, and named without it. */
 #include <string.h>
 
 #include <takt/array.h>
@@ -19,7 +22,31 @@ static bool is_npz(const takt_data_file *f)
 typedef struct adding {
     takt_data_set *set;
     const takt_data_file *file;
+    bool has_parts, has_own; /* names of parts, such as x_train; some of them are of this part */
 } adding;
+
+enum { TRAIN, TEST, VALIDATION, NO_PART };
+
+/* The part that a name is of, x_train or train_images, which is taken off. */
+static int take_part(takt_span *name)
+{
+    static const struct {
+        const char *word;
+        int part;
+    } words[] = {{"train", TRAIN}, {"test", TEST}, {"val", VALIDATION}, {"valid", VALIDATION}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i].word);
+        if (name->length < n + 2)
+            continue;
+        const char *end = name->at + name->length - n;
+        const bool is_first = memcmp(name->at, words[i].word, n) == 0 && name->at[n] == '_';
+        if (!is_first && (memcmp(end, words[i].word, n) != 0 || end[-1] != '_'))
+            continue;
+        *name = (takt_span){name->at + (is_first ? n + 1 : 0), name->length - n - 1};
+        return words[i].part;
+    }
+    return NO_PART;
+}
 
 /* "y", "label" and "target" are common names for labels. */
 static const char *known_as(takt_span name)
@@ -34,8 +61,13 @@ static const char *known_as(takt_span name)
 static takt_status add(void *user, takt_span name, takt_span member, const takt_tensor_view *view)
 {
     (void)member;
-    const adding *a = user;
+    adding *a = user;
     takt_type type = {.dtype = view->dtype, .rank = view->rank};
+    const int part = take_part(&name);
+    a->has_parts = a->has_parts || part != NO_PART;
+    if (part != NO_PART && part != (a->file->is_test ? TEST : TRAIN))
+        return TAKT_OK;
+    a->has_own = a->has_own || part != NO_PART;
     const char *known = known_as(name);
     takt_tensor *to;
     for (int i = 0; i < view->rank; i++)
@@ -49,16 +81,28 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
     return TAKT_OK;
 }
 
+/* Of a folder with a file for each part. */
+static bool is_called_test(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strstr(slash != NULL ? slash + 1 : path, "test") != NULL;
+}
+
 static takt_status read_npz(takt_data_set *set, const takt_data_file *f)
 {
-    adding a = {set, f};
+    adding a = {.set = set, .file = f};
     const takt_npz from = {set->ctx, f->path, (const uint8_t *)f->bytes, f->length, NULL};
-    return takt_npz_each(&from, add, &a);
+    TAKT_TRY(takt_npz_each(&from, add, &a));
+    if (a.has_own || (!a.has_parts && (!f->is_test || is_called_test(f->path))))
+        return TAKT_OK;
+    takt_data_fail(set, f, "the archive has no %s part", f->is_test ? "test" : "training");
+    return takt_fail_hint(set->ctx, "arrays of a part are called x_train and y_train, x_test and "
+                                    "y_test, or train_images and so on");
 }
 
 static takt_status read_npy(takt_data_set *set, const takt_data_file *f)
 {
-    adding a = {set, f};
+    adding a = {.set = set, .file = f};
     takt_tensor_view view;
     TAKT_TRY(takt_npy_read_memory(set->ctx, f->path, (takt_span){(const char *)f->bytes, f->length},
                                   false, &view));

@@ -41,6 +41,16 @@ static takt_span trim(takt_span s)
     return s;
 }
 
+/* Quotes belong to its first and last cell. */
+static takt_span trim_line(takt_span s)
+{
+    while (s.length > 0 && s.at[0] == ' ')
+        s.at++, s.length--;
+    while (s.length > 0 && memchr(" \r", s.at[s.length - 1], 2) != NULL)
+        s.length--;
+    return s;
+}
+
 static bool next_line(const takt_data_file *f, size_t *at, takt_span *line)
 {
     while (*at < f->length) {
@@ -48,19 +58,42 @@ static bool next_line(const takt_data_file *f, size_t *at, takt_span *line)
         const char *end = memchr(from, '\n', f->length - *at);
         const size_t length = end != NULL ? (size_t)(end - from) : f->length - *at;
         *at += length + 1;
-        *line = trim((takt_span){from, length});
+        *line = trim_line((takt_span){from, length});
         if (line->length > 0)
             return true;
     }
     return false;
 }
 
+/* Past the quoted part that begins at `at`; two quotes in it stand for one. */
+static const char *past_quotes(const char *at, const char *end)
+{
+    for (at++; at < end; at++) {
+        if (*at != '"')
+            continue;
+        if (at + 1 == end || at[1] != '"')
+            return at + 1;
+        at++;
+    }
+    return end;
+}
+
+/* The separator that ends the cell at `at`, or `end`; between quotes there is none. */
+static const char *end_of(const table *t, const char *at, const char *end)
+{
+    while (at < end && *at == ' ' && t->comma != ' ')
+        at++;
+    if (at < end && *at == '"')
+        at = past_quotes(at, end);
+    const char *comma = at < end ? memchr(at, t->comma, (size_t)(end - at)) : NULL;
+    return comma != NULL ? comma : end;
+}
+
 static size_t split(const table *t, takt_span line, takt_span *cell, size_t most)
 {
     size_t count = 0;
     for (const char *at = line.at, *end = line.at + line.length; at <= end && count <= most;) {
-        const char *comma = at < end ? memchr(at, t->comma, (size_t)(end - at)) : NULL;
-        const char *stop = comma != NULL ? comma : end;
+        const char *stop = end_of(t, at, end);
         if (count < most && cell != NULL)
             cell[count] = trim((takt_span){at, (size_t)(stop - at)});
         count++;

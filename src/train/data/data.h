@@ -14,6 +14,11 @@ typedef struct takt_field {
     takt_tensor tensor; /* dim[0]: samples */
 } takt_field;
 
+/* Channels and sizes of a picture. */
+typedef struct takt_form {
+    int64_t channels, height, width;
+} takt_form;
+
 /* The result of a reader. Samples of a text overlap, so its field is not a tensor of samples:
  * sample i begins at element i * stride. */
 typedef struct takt_data_set {
@@ -24,7 +29,9 @@ typedef struct takt_data_set {
     uint64_t samples;
     int64_t window; /* of a text: elements of a sample; 0: samples are consecutive */
     int64_t classes;
-    int64_t rate; /* of sounds: samples a second; 0: unknown */
+    int64_t rate;      /* of sounds: samples a second; 0: unknown */
+    takt_form form;    /* that pictures get; channels 0: all have that of the first */
+    uint64_t reformed; /* pictures that had another one */
     const char *format;
     const char **sample_file; /* of each sample; NULL: the fields' files hold all of them */
 } takt_data_set;
@@ -81,6 +88,13 @@ TAKT_MUST_USE takt_status takt_data_cache_write(const takt_data_set *set, const 
  * there are none. */
 TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,
                                                 bool *found);
+/* Resizes every plane. */
+TAKT_MUST_USE takt_status takt_form_resize(takt_ctx *ctx, const float *x, const takt_form *from,
+                                           float *y, const takt_form *to);
+/* A picture of bytes in another form; 1 and 3 are the channels that there are. */
+TAKT_MUST_USE takt_status takt_form_picture(takt_ctx *ctx, const uint8_t *from,
+                                            const takt_form *own, uint8_t *to,
+                                            const takt_form *wanted);
 /* Position -> sample, a permutation of 0 … count - 1 for every key. */
 uint64_t takt_permute(uint64_t position, uint64_t count, uint64_t seed, uint64_t epoch);
 

@@ -153,6 +153,11 @@ static takt_status find_type(gathering *g, takt_type *type)
         takt_data_set_deinit(&one);
         if (i == 0)
             *type = own;
+        if (i == 0 && own.rank == 4 && g->set->form.channels > 0) {
+            type->dim[1] = g->set->form.channels;
+            type->dim[2] = g->set->form.height;
+            type->dim[3] = g->set->form.width;
+        }
         if (g->set->rate == 0) { /* the files so far do not say it */
             g->set->rate = rate;
             first = i;
@@ -175,6 +180,24 @@ static bool fits(const takt_type *all, const takt_type *own)
     return fits;
 }
 
+static takt_status fail_form(const gathering *g, size_t i)
+{
+    takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA, "%s has another size or kind than %s: sample %zu",
+              g->at[i]->path, g->at[0]->path, i);
+    return takt_fail_hint(g->set->ctx, "all pictures have one size and as many channels: convert "
+                                       "it, or remove it from the data set");
+}
+
+/* A picture of another form, where one is wanted. */
+static takt_status take_picture(const gathering *g, const takt_tensor *own, char *to)
+{
+    const takt_type *t = &own->type;
+    const takt_form form = {t->dim[1], t->dim[2], t->dim[3]};
+    g->set->reformed++;
+    return takt_form_picture(g->set->ctx, takt_tensor_data(own), &form, (uint8_t *)to,
+                             &g->set->form);
+}
+
 static takt_status copy_samples(gathering *g, takt_tensor *x, int64_t *lengths)
 {
     const size_t bytes = takt_tensor_bytes(x) / g->count;
@@ -184,19 +207,18 @@ static takt_status copy_samples(gathering *g, takt_tensor *x, int64_t *lengths)
         TAKT_TRY(open_sample(g, g->at[i], &one));
         const takt_tensor *own = &one.field[0].tensor;
         const bool is_good = fits(&x->type, &own->type);
+        const bool is_picture = x->type.rank == 4 && own->type.rank == 4;
         const size_t size = is_good ? takt_tensor_bytes(own) : 0;
+        takt_status status = TAKT_OK;
         memcpy(to, takt_tensor_data(own), size);
         memset(to + size, 0, bytes - size);
         if (lengths != NULL)
             lengths[i] = is_good ? own->type.dim[1] : 0;
+        if (!is_good)
+            status = is_picture && g->set->form.channels > 0 ? take_picture(g, own, to)
+                                                             : fail_form(g, i);
         takt_data_set_deinit(&one);
-        if (!is_good) {
-            takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA,
-                      "%s has another size or kind than %s: sample %zu", g->at[i]->path,
-                      g->at[0]->path, i);
-            return takt_fail_hint(g->set->ctx, "all pictures have one size and as many channels: "
-                                               "convert it, or remove it from the data set");
-        }
+        TAKT_TRY(status);
     }
     return TAKT_OK;
 }

@@ -6,7 +6,7 @@ static int run(takt_tool *t)
     int code;
     if (tool_on(t, TAKT_F_LIST))
         return tool_data_list(t);
-    takt_data *data = tool_open_data(t, &code);
+    takt_data *data = tool_open_data(t, NULL, &code);
     if (data == NULL)
         return code;
     code = tool_finish(t, takt_data_describe(data, tool_format_of(t), tool_to_screen, t));

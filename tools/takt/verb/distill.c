@@ -68,7 +68,7 @@ static int with_models(takt_tool *t, takt_model *student, const takt_model *teac
     int code = tool_finish(t, takt_model_distill(student, teacher, &o, &g.model));
     if (code != TAKT_EXIT_OK)
         return code;
-    g.data = tool_open_data(t, &code);
+    g.data = tool_open_data(t, g.model, &code);
     if (g.data != NULL && count_samples(&g) &&
         tool_batch_init(&g.batch, g.model, g.data, g.batch_size, &code, t))
         code = train(&g, student, &o);

@@ -201,7 +201,7 @@ static int run(takt_tool *t)
     e.model = tool_open_model(t, &code);
     if (e.model == NULL)
         return code;
-    e.data = tool_open_data(t, &code);
+    e.data = tool_open_data(t, e.model, &code);
     if (e.data != NULL)
         code = with_data(&e);
     tool_batch_free(&e.batch, t->ctx);

@@ -105,6 +105,8 @@ static int introduce(tool_training *g)
             is_small ? "kB" : "MB", info.steps, expected(g, time, sizeof time));
     if (takt_trainer_note(g->trainer)[0] != '\0')
         fprintf(to, "%s\n", takt_trainer_note(g->trainer));
+    if (g->has_shares)
+        fprintf(to, "labels are shares of the classes: the loss is cross_entropy:soft=1\n");
     if (g->has_classes_first)
         fprintf(to, "the classes are axis 1 of the output, as its labels show\n");
     if (g->fits_numbers)
@@ -195,6 +197,8 @@ static int with_flags(tool_training *g, tool_train_flags *f, const tool_request 
     o->plan = &request->options;
     if (g->fits_numbers && o->loss == NULL)
         o->loss = "mse";
+    if (g->has_shares)
+        o->loss = "cross_entropy:soft=1";
     if (g->has_classes_first) {
         snprintf(f->loss, sizeof f->loss, "%.200s%caxis=1",
                  o->loss != NULL ? o->loss : "cross_entropy",
@@ -258,7 +262,7 @@ static int run(takt_tool *t)
     g.model = tool_open_model(t, &code);
     if (g.model == NULL)
         return code;
-    g.data = tool_open_data(t, &code);
+    g.data = tool_open_data(t, g.model, &code);
     if (g.data != NULL && tool_qat_begin(&g, &code))
         code = with_data(&g);
     tool_batch_free(&g.batch, t->ctx);
