@@ -39,10 +39,16 @@ static inline __m512i piece_of(const takt_gemm_f32 *g, const float *a, size_t p,
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
+#include "kernel/gemm_bf16/turned_amx.inc"
+
 /* To [k / 32][rows][32], padded both ways: zeros add nothing. A tile is one piece of memory. */
 static void pack_strip(const takt_gemm_f32 *g, const float *a, size_t rows, size_t k, uint16_t *to)
 {
     const size_t all = round_up(rows, 16), step = all * PIECE;
+    if (g->a_row == 1 && g->a_col > 1) {
+        pack_turned(g, a, rows, k, to);
+        return;
+    }
     for (size_t r = 0; r < all; r++)
         for (size_t p = 0; p < k; p += PIECE)
             _mm512_storeu_si512(to + p / PIECE * step + r * PIECE,
