@@ -23,10 +23,12 @@ takt_status takt_fail_in_file(takt_ctx *ctx, const char *name)
 }
 
 /* Files commonly mistaken for models, recognised by the bytes at `offset`. */
-static const struct stranger {
+typedef struct stranger {
     size_t offset, length;
     const char *bytes, *hint;
-} strangers[] = {
+} stranger;
+
+static const stranger strangers[] = {
     {0, 6, "\x93NUMPY",
      "it holds an array: that is an input, -i NAME=FILE, or a weight, --weights"},
     {8, 2, "{\"", "it holds weights alone: give it with --weights next to the model"},
@@ -35,27 +37,80 @@ static const struct stranger {
      "come as ONNX, by torch.onnx.export"},
     {0, 2, "\x1f\x8b", "it is compressed: unpack it first"},
     {0, 4, "\x89HDF", "HDF5 is not read: models of Keras come as ONNX, by model.export"},
+    {0, 19, "version https://git", "it is a pointer of Git LFS: `git lfs pull` gets the file"},
+    {0, 5, "<?xml", "it is XML: a model of OpenVINO comes as the ONNX that it was made from"},
+    {0, 2, "<!", "it is a web page, not the file that was to be downloaded"},
+    {0, 5, "<html", "it is a web page, not the file that was to be downloaded"},
 };
 
-static const char *what_it_is(const takt_source *source)
+static const stranger *find_stranger(const takt_source *source)
 {
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
-        const struct stranger *s = &strangers[i];
+        const stranger *s = &strangers[i];
         if (source->length >= s->offset + s->length &&
             memcmp(source->bytes + s->offset, s->bytes, s->length) == 0)
-            return s->hint;
+            return s;
     }
-    return "models are text (.takt), ONNX (.onnx), TensorFlow Lite (.tflite), GGUF (.gguf), "
-           "folders of Hugging Face or compiled (.taktp)";
+    return NULL;
 }
 
-/* Bytes without control characters are still not text if they are not UTF-8 and the file name
- * belongs to another format. */
-static bool is_no_text(const takt_source *source)
+/* Endings of formats that are not text. */
+static const char *const endings[][2] = {
+    {".tflite", "TensorFlow Lite"},
+    {".onnx", "ONNX"},
+    {".gguf", "GGUF"},
+    {".taktp", "a compiled model"},
+};
+
+/* The format that the name promises, or NULL. */
+static const char *promised(const takt_source *source)
 {
     const char *dot = strrchr(source->name, '.');
-    return dot != NULL && (strcmp(dot, ".onnx") == 0 || strcmp(dot, ".taktp") == 0) &&
-           takt_utf8_check((const char *)source->bytes, source->length) < source->length;
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i][0]) == 0)
+            return endings[i][1];
+    return NULL;
+}
+
+/* The first word, behind comments, is one that a text begins with. */
+static bool begins_like_text(const takt_source *source)
+{
+    static const char *const words[] = {"model", "layer", "import", "domain"};
+    const char *at = (const char *)source->bytes, *end = at + source->length;
+    while (at < end && memchr("# \t\r\n", *at, 5) != NULL) {
+        const char *line = *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : at;
+        at = line != NULL ? line + 1 : end;
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if ((size_t)(end - at) > strlen(words[i]) && memcmp(at, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Bytes without control characters may still be a damaged file of another format, or a page that
+ * was downloaded in its place. */
+static bool is_no_text(const takt_source *source)
+{
+    const char *text = (const char *)source->bytes;
+    if (promised(source) != NULL)
+        return takt_utf8_check(text, source->length) < source->length || !begins_like_text(source);
+    return find_stranger(source) != NULL && !begins_like_text(source);
+}
+
+static takt_status refuse(const takt_source *source)
+{
+    const stranger *known = find_stranger(source);
+    takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is not a model that Takt can read", source->name);
+    if (known != NULL)
+        return takt_fail_hint(source->ctx, "%s", known->hint);
+    if (promised(source) != NULL)
+        return takt_fail_hint(source->ctx,
+                              "its name says %s, but it does not begin like one: it is damaged, "
+                              "or another file",
+                              promised(source));
+    return takt_fail_hint(source->ctx, "models are text (.takt), ONNX (.onnx), TensorFlow Lite "
+                                       "(.tflite), GGUF (.gguf), folders of Hugging Face or "
+                                       "compiled (.taktp)");
 }
 
 takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
@@ -71,8 +126,7 @@ takt_status takt_read_graph(const takt_source *source, takt_graph **graph)
         }
     if (source->length == 0)
         return takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is empty", source->name);
-    takt_fail(source->ctx, TAKT_E_FILE_KIND, "%s is not a model that Takt can read", source->name);
-    return takt_fail_hint(source->ctx, "%s", what_it_is(source));
+    return refuse(source);
 }
 
 takt_status takt_read_skimmed(takt_skim *s)

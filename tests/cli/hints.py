@@ -33,6 +33,24 @@ for name in ("garbage.onnx", "garbage.taktp"):
     garbage = write(name, bytes(range(128, 256)) * 3)
     answer = fails(1, "inspect", garbage, says=["is not a model that Takt can read"])
     expect("UTF-8" not in answer, name)
+for name, said in (("noise.onnx", "ONNX"), ("noise.tflite", "TensorFlow Lite"),
+                   ("noise.gguf", "GGUF"), ("noise.taktp", "a compiled model")):
+    for bytes_ in (bytes(range(128, 256)) * 3, b"no such page\n", b"abc"):
+        fails(1, "inspect", write(name, bytes_),
+              says=["is not a model that Takt can read", f"its name says {said}, but"])
+
+# Files that came instead of the model, whatever they are called.
+for name in ("model", "model.onnx", "model.tflite", "model.takt"):
+    for text, said in (("version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS"),
+                       ("<!DOCTYPE html>\n<html></html>\n", "a web page"),
+                       ('<?xml version="1.0"?>\n<net name="m"></net>\n', "OpenVINO")):
+        fails(1, "inspect", write(name, text), says=["is not a model that Takt can read", said])
+
+# The contents decide: a text under another format's name is read, and its mistakes are shown.
+comment = "# a model\n\n"
+succeeds("inspect", write("text.tflite", comment + "model m(x: f32[3]) { return relu(x) }\n"))
+fails(1, "inspect", write("text.onnx", comment + "model m(x: f32[3]) { return rleu(x) }\n"),
+      says=["did you mean relu?"])
 fails(1, "inspect", write("latin.takt", "model gr\xfc\xdfe(x: f32[3])\n".encode("latin-1")),
       says=["UTF-8"])
 

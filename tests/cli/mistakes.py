@@ -174,7 +174,8 @@ succeeds("convert", MLP, "-o", path("alone.safetensors"))
 for name, content, says in (("array.takt", npy((1,), [1.0]), "it holds an array"),
                             ("alone.npz", b"PK\3\4" + bytes(60), "NumPy's .npz"),
                             ("packed.takt", b"\x1f\x8b" + bytes(60), "unpack it first"),
-                            ("noise.onnx", b"\xff\xfe\0\1" * 9, "ONNX (.onnx)")):
+                            ("noise.onnx", b"\xff\xfe\0\1" * 9, "its name says ONNX, but"),
+                            ("noise", b"\xff\xfe\0\1" * 9, "ONNX (.onnx)")):
     fails(1, "summary", write(name, content), says=["error[TAKT3006]", says])
 fails(1, "summary", write("lite.tflite", b"\x1c\0\0\0TFL3" + bytes(60)), says=["error[TAKT3501]"])
 fails(1, "summary", path("alone.safetensors"), says=["error[TAKT3006]", "it holds weights alone"])
