@@ -5,9 +5,9 @@ the zoo in integers (`takt zoo get`) and in floats (its text with the weights of
 onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is called in C, the
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
-the weights (its arena, in which scratch lies too, inputs and outputs); of these the values alone,
-that is inputs, outputs, and the most bytes of other values that any step holds at once (what the
-body of a loop computes is scratch of the loop's step); and LiteRT's arena with its own kernels,
+the weights (its arena, in which scratch lies too, inputs, and outputs that find no room in the
+arena); of these the values alone, that is the inputs and the most bytes of other values that any
+step holds at once (what the body of a loop computes is scratch of the loop's step); and LiteRT's arena with its own kernels,
 which has no scratch in it.
 
     python3 bench/peers/tflite.py [--quick] [--threads N,..] [--only NAME,..]
@@ -80,12 +80,13 @@ def written(folder, name, kind):
 
 
 def most_held(plan):
-    """Bytes of values at the step that has most of them; inputs and outputs are there always, and
-    without what aligns them, as LiteRT's arena is counted."""
-    ports = sum(b["bytes"] for b in plan["buffers"] if b["place"] in ("input", "output"))
-    held = [b for b in plan["buffers"] if b["place"] == "arena"]
-    return ports + max((sum(b["bytes"] for b in held if b["first"] <= step <= b["last"])
-                        for step in range(len(plan["steps"]))), default=0)
+    """Bytes of values at the step that has most of them, without what aligns them, as LiteRT's
+    arena is counted: inputs are there always, outputs from the step on that writes them."""
+    inputs = sum(b["bytes"] for b in plan["buffers"] if b["place"] == "input")
+    held = [(b["bytes"], b["first"], b["last"] if b["place"] == "arena" else len(plan["steps"]))
+            for b in plan["buffers"] if b["place"] in ("arena", "output")]
+    return inputs + max((sum(size for size, first, last in held if first <= step <= last)
+                         for step in range(len(plan["steps"]))), default=0)
 
 
 def planned(path, threads):

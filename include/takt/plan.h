@@ -226,12 +226,14 @@ TAKT_API void takt_plan_config(const takt_plan *plan, takt_run_config *config);
 
 /** Everything a run will need, in bytes. */
 typedef struct takt_plan_info {
-    uint64_t weights;     /**< constants in the form the kernels read, shared by sessions */
-    uint64_t packed;      /**< the part of further constants that is packed for kernels */
-    uint64_t state;       /**< per session, outlives runs */
-    uint64_t arena;       /**< per session: activations and scratch */
-    uint64_t scratch;     /**< the largest part of it that is scratch of one step */
-    uint64_t io;          /**< inputs and outputs, where the caller binds none; 64-byte rounded */
+    uint64_t weights; /**< constants in the form the kernels read, shared by sessions */
+    uint64_t packed;  /**< the part of further constants that is packed for kernels */
+    uint64_t state;   /**< per session, outlives runs */
+    uint64_t arena;   /**< per session: activations and scratch */
+    uint64_t scratch; /**< the largest part of it that is scratch of one step */
+    /** Inputs and outputs, where the caller binds none; 64-byte rounded. Outputs for which the
+     *  arena has room once they are written lie there, and are not counted. */
+    uint64_t io;
     uint64_t peak;        /**< weights + packed + state + arena + io */
     uint64_t lower_bound; /**< of the arena: no plan in this order of steps can need less */
     uint64_t unshared;    /**< of the arena, if no memory were reused */

@@ -220,10 +220,15 @@ static bool has_lengths(const takt_graph *g)
     return false;
 }
 
+static bool changes_sizes(const takt_model *m, const takt_plan_options *o)
+{
+    return (o->sizes != NULL && strstr(o->sizes, "..") != NULL) || has_lengths(m->graph);
+}
+
 static bool may_consume(const takt_model *m, const takt_plan_options *o, takt_basis *basis)
 {
-    return o->memory_limit == 0 && (o->sizes == NULL || strstr(o->sizes, "..") == NULL) &&
-           m->graph->check_count == 0 && !has_lengths(m->graph) && takt_basis_is_single(basis);
+    return o->memory_limit == 0 && !changes_sizes(m, o) && m->graph->check_count == 0 &&
+           takt_basis_is_single(basis);
 }
 
 /* For subgraphs, whose plans also share the data of plans of other sizes. */
@@ -278,6 +283,7 @@ static takt_status create(takt_model *m, const takt_plan_options *options, bool 
     takt_plan_settings settings = {0};
     TAKT_TRY(takt_options_read(m->ctx, "takt_plan_options", options, &o, sizeof o));
     TAKT_TRY(takt_plan_settle(m, &o, &settings));
+    settings.changes_sizes = changes_sizes(m, &o);
     takt_status status = build(m, &o, &settings, consumes, plan);
     if (status != TAKT_OK && m->ctx->error.id == TAKT_E_PLAN_LIMIT && status == TAKT_ERR_LIMIT &&
         o.activation_limit == 0)

@@ -267,6 +267,23 @@ bool takt_state_is_in_place(const takt_builder *b, size_t slot);
 bool takt_state_is_append(const takt_builder *b, takt_id node);
 /* The buffer is an input's that the caller lets steps overwrite. */
 bool takt_builder_is_donated(const takt_builder *b, const takt_buffer *buffer);
+/* ports.c: outputs may have a place in the arena, and none has one at first; whether they may; from
+ * which step on one is there (false: no step writes it); and gaps for those that have none once
+ * everything else is placed. */
+typedef struct takt_output_life {
+    size_t bytes;
+    int first;
+} takt_output_life;
+TAKT_MUST_USE takt_status takt_ports_begin(takt_builder *b);
+bool takt_ports_share(const takt_builder *b);
+bool takt_output_lives(const takt_plan *plan, size_t output, takt_output_life *life);
+TAKT_MUST_USE takt_status takt_ports_fill(takt_builder *b);
+/* rooms.c: whether the places of `rooms`, a plan for larger sizes or NULL, are sufficient, and
+ * taking them. */
+bool takt_rooms_suffice(const takt_plan *plan, const takt_plan *rooms);
+void takt_rooms_take(takt_plan *plan, const takt_plan *rooms);
+/* The arena is not smaller than `end`. */
+void takt_plan_reach(takt_plan *plan, takt_space space, size_t end);
 /* Moves values into donated inputs that are no longer read. */
 void takt_builder_donate(takt_builder *b);
 /* Makes each part of the step's scratch begin at a multiple of 64. */

@@ -192,76 +192,6 @@ static size_t lower_bound(item **items, size_t count, int64_t *change, size_t st
     return (size_t)most;
 }
 
-/* ---- places of a plan for larger sizes ---- */
-
-static size_t aligned(size_t bytes)
-{
-    return takt_round_up(bytes, TAKT_ALIGN);
-}
-
-/* The next buffer at or after `at` that is not a constant: which constants exist depends on the
- * packs that were found. */
-static size_t next_buffer(const takt_plan *plan, size_t at)
-{
-    while (at < plan->buffer_count && plan->buffers[at].place == TAKT_PLACE_CONSTANT)
-        at++;
-    return at;
-}
-
-static bool has_room(const takt_buffer *own, const takt_buffer *room)
-{
-    if (own->place != room->place || own->index != room->index)
-        return false;
-    return own->place != TAKT_PLACE_ARENA ||
-           (own->space == room->space && own->first == room->first && own->last == room->last &&
-            aligned(own->bytes) <= aligned(room->bytes));
-}
-
-/* Everything fits where its counterpart in the other plan is, and lives no longer. */
-static bool has_rooms(const takt_plan *plan, const takt_plan *rooms)
-{
-    if (rooms == NULL || plan->step_count != rooms->step_count || plan->threads != rooms->threads)
-        return false;
-    size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0);
-    for (; i < plan->buffer_count && k < rooms->buffer_count;
-         i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1))
-        if (!has_room(&plan->buffers[i], &rooms->buffers[k]))
-            return false;
-    if (i < plan->buffer_count || k < rooms->buffer_count)
-        return false;
-    for (size_t s = 0; s < plan->step_count; s++)
-        if (takt_step_scratch(&plan->steps[s], plan->threads) >
-            takt_step_scratch(&rooms->steps[s], rooms->threads))
-            return false;
-    return true;
-}
-
-static void reach(takt_plan *plan, takt_space space, size_t end)
-{
-    size_t *arena = &plan->space[space].arena;
-    *arena = end > *arena ? end : *arena;
-}
-
-/* The arena ends with its last item. */
-static void take_rooms(takt_plan *plan, const takt_plan *rooms)
-{
-    for (size_t i = next_buffer(plan, 0), k = next_buffer(rooms, 0); i < plan->buffer_count;
-         i = next_buffer(plan, i + 1), k = next_buffer(rooms, k + 1)) {
-        takt_buffer *own = &plan->buffers[i];
-        if (own->place != TAKT_PLACE_ARENA || own->first == TAKT_AT_BEGIN)
-            continue;
-        own->offset = rooms->buffers[k].offset;
-        reach(plan, own->space, own->offset + aligned(own->bytes));
-    }
-    for (size_t i = 0; i < plan->step_count; i++) {
-        takt_step *own = &plan->steps[i];
-        const size_t bytes = takt_step_scratch(own, plan->threads);
-        own->scratch_offset = rooms->steps[i].scratch_offset;
-        if (bytes > 0)
-            reach(plan, own->space, own->scratch_offset + bytes);
-    }
-}
-
 /* ---- the whole ---- */
 
 takt_status takt_builder_align_scratch(takt_builder *b, takt_step *s)
@@ -346,10 +276,53 @@ static void place_best(const takt_builder *b, item **list, size_t count, item **
         swap(&found);
 }
 
+/* The outputs as further items; returns how many there are then. */
+static size_t add_outputs(const takt_builder *b, item *items, size_t count)
+{
+    const takt_plan *plan = b->p.plan;
+    for (size_t i = 0; i < plan->graph->output_count && takt_ports_share(b); i++) {
+        takt_output_life life;
+        if (!takt_output_lives(plan, i, &life))
+            continue;
+        items[count] = (item){.bytes = takt_round_up(life.bytes, TAKT_ALIGN),
+                              .first = life.first,
+                              .last = (int)plan->step_count,
+                              .result = &plan->output_at[i],
+                              .order = (uint32_t)count};
+        count++;
+    }
+    return count;
+}
+
+static void refer(item *items, item **list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = &items[i];
+}
+
+/* The arena with all outputs in it, if it is the smallest one that there can be without them. */
+static bool place_with_outputs(takt_builder *b, item *items, size_t count, best *room,
+                               int64_t *change)
+{
+    takt_plan *plan = b->p.plan;
+    const size_t all = add_outputs(b, items, count);
+    refer(items, room->items, all);
+    memset(change, 0, (plan->step_count + 4) * sizeof *change);
+    if (all == count ||
+        lower_bound(room->items, all, change, plan->step_count) > room->space->lower_bound)
+        return false;
+    place_best(b, room->items, all, room->placed, room->order, room->space);
+    if (is_optimal(room))
+        return true;
+    for (size_t i = count; i < all; i++)
+        *items[i].result = SIZE_MAX;
+    return false;
+}
+
 static takt_status place_space(takt_builder *b, takt_space space, bool has_room)
 {
     takt_plan *plan = b->p.plan;
-    const size_t most = plan->buffer_count + plan->step_count;
+    const size_t most = plan->buffer_count + plan->step_count + plan->graph->output_count;
     item *items = takt_arena_array(&b->scratch, most, sizeof *items);
     item **list = takt_arena_array(&b->scratch, most, sizeof *list);
     item **placed = takt_arena_array(&b->scratch, most + 1, sizeof *placed);
@@ -360,10 +333,13 @@ static takt_status place_space(takt_builder *b, takt_space space, bool has_room)
     size_t count = 0;
     TAKT_TRY(collect(b, space, items, list, &count));
     plan->space[space].lower_bound = lower_bound(list, count, change, plan->step_count);
-    if (!has_room)
+    best room = {list, count, placed, &plan->space[space], order, SIZE_MAX};
+    if (!has_room && !place_with_outputs(b, items, count, &room, change)) {
+        refer(items, list, count);
         place_best(b, list, count, placed, order, &plan->space[space]);
+    }
     if (space != TAKT_HOST && count > 0) /* values without elements need an address, too */
-        reach(plan, space, plan->space[space].backend->device->alignment);
+        takt_plan_reach(plan, space, plan->space[space].backend->device->alignment);
     return TAKT_OK;
 }
 
@@ -373,13 +349,15 @@ takt_status takt_builder_place(takt_builder *b)
     const takt_plan *rooms = b->p.settings->rooms;
     for (size_t i = 0; i < plan->step_count; i++)
         TAKT_TRY(takt_builder_align_scratch(b, &plan->steps[i]));
-    const bool has_room = has_rooms(plan, rooms);
+    TAKT_TRY(takt_ports_begin(b));
+    const bool has_room = takt_rooms_suffice(plan, rooms);
     for (size_t i = 0; i < plan->space_count; i++)
         TAKT_TRY(place_space(b, (takt_space)i, has_room));
     if (has_room)
-        take_rooms(plan, rooms);
+        takt_rooms_take(plan, rooms);
     TAKT_TRY(takt_builder_place_forms(b));
     plan->arena_bytes = plan->space[TAKT_HOST].arena;
+    TAKT_TRY(takt_ports_fill(b));
     plan->lower_bound = plan->space[TAKT_HOST].lower_bound;
     plan->unshared_bytes = plan->space[TAKT_HOST].unshared;
     return TAKT_OK;

@@ -241,6 +241,7 @@ typedef struct takt_plan_settings {
     bool no_winograd;            /* the hint `memory` gave up Winograd, whose weights are larger */
     takt_hint hint;              /* the caller's settings */
     const char *donated;         /* names of inputs that steps may write over: "x,y"; or NULL */
+    bool changes_sizes;          /* sessions may run it at other sizes than its own */
     bool is_dry;                 /* no constant is packed or computed: sizes only */
     bool consumes;               /* constants are freed as soon as no step will read them */
     uint64_t passes_off;         /* for subgraphs: the choice of takt_pass_choose for the whole */
@@ -335,7 +336,10 @@ struct takt_plan {
     size_t scratch_bytes;  /* largest scratch of a step */
     size_t lower_bound;    /* no plan with this step order can need less arena */
     size_t unshared_bytes; /* if nothing were reused */
-    size_t given_bytes;    /* arena in the graph's own order; 0: no other was tried */
+    /* Per output: its place in the arena while the caller binds no buffer; SIZE_MAX: there is none
+     * (ports.c). */
+    size_t *output_at;
+    size_t given_bytes; /* arena in the graph's own order; 0: no other was tried */
     size_t moved_steps, repeated_steps, single_threaded_steps;
     takt_plan_settings settings; /* the settings it was made with; pointers are the plan's own or
                                   * NULL */

@@ -128,7 +128,8 @@ takt_status takt_finish_sizes(takt_builder *b)
     for (size_t i = 0; i < g->input_count; i++)
         TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->inputs[i].id)));
     for (size_t i = 0; i < g->output_count; i++)
-        TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->outputs[i].id)));
+        if (plan->output_at[i] == SIZE_MAX)
+            TAKT_TRY(add_type(b, &plan->io_bytes, takt_type_of(g, g->outputs[i].id)));
     TAKT_TRY(list_state(b));
     for (size_t i = 1; i < plan->space_count; i++)
         TAKT_TRY(check_device(b, (takt_space)i));

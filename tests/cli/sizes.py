@@ -25,6 +25,9 @@ for memory in (plan["memory"], top["memory"]):
 expect(plan["memory"].pop("kept") > plan["memory"]["packed"], "weights are kept for other sizes")
 most = plan["sizes_planning_peak"]  # with the tables of the sizes that are shown
 expect(most >= planning_peak + plan["sizes_tables"] // 2 > planning_peak, plan)
+# The output of one size lies in the arena; sessions of a range keep it apart.
+for key in ("io", "peak"):
+    plan["memory"][key] -= 2 * 64 * 64 * 4
 expect(plan["memory"] == top["memory"], f"{plan['memory']} is not {top['memory']}")
 expect("sizes" not in top, "one size has no table of sizes")
 rows = {row["at"]: row for row in plan["sizes"]}

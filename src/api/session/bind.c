@@ -113,6 +113,13 @@ static takt_session_port *port_at(takt_session *s, takt_place_kind place, size_t
     return place == TAKT_PLACE_INPUT ? &s->inputs[index] : &s->outputs[index];
 }
 
+/* A free place for the output in the arena. The caller's arena may serve other sessions between
+ * runs, and the place changes with sizes. */
+static bool has_place(const takt_session *s, size_t output)
+{
+    return s->arena_given == 0 && s->range == NULL && s->plan->output_at[output] != SIZE_MAX;
+}
+
 takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t index)
 {
     takt_session_port *port = port_at(s, place, index);
@@ -120,6 +127,11 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
         TAKT_TRY(takt_session_leave_device(s, place, index));
     if (port->own == NULL && port->own_bytes == 0)
         port->own = s; /* this memory is neither read nor written */
+    if (port->own == NULL && place == TAKT_PLACE_OUTPUT && has_place(s, index)) {
+        port->own = s->arena + s->plan->output_at[index];
+        port->is_in_arena = true;
+        memset(port->own, 0, port->bytes);
+    }
     if (port->own == NULL) {
         /* Not through takt_mem_get: other threads share the context's error. */
         const takt_allocator *memory = &s->ctx->allocator;

@@ -10,7 +10,7 @@ static uint64_t port_bytes(const takt_session_port *ports, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
-        bytes += ports[i].own != NULL ? ports[i].own_bytes : 0;
+        bytes += ports[i].own != NULL && !ports[i].is_in_arena ? ports[i].own_bytes : 0;
     return bytes;
 }
 

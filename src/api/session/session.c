@@ -236,7 +236,7 @@ takt_status takt_session_create_given(takt_plan *plan, const takt_session_option
 
 static void free_port(takt_session *s, takt_session_port *port)
 {
-    if (port->own_bytes > 0)
+    if (port->own_bytes > 0 && !port->is_in_arena)
         takt_mem_put(s->ctx, port->own, port->own_bytes);
 }
 

@@ -16,6 +16,7 @@ typedef struct takt_session_port {
     bool is_view;                  /* steps read `strided` where it lies; else a run copies it */
     int64_t stride[TAKT_MAX_RANK]; /* its strides, dense ones for axes of one element */
     void *own;
+    bool is_in_arena;        /* `own` is a place there */
     size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
 } takt_session_port;
 
