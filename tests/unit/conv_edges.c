@@ -94,4 +94,28 @@ static void depth_of_padding(void)
     CONV_CASES(cases);
 }
 
-TEST_MAIN(limits, underflow, underflow_of_layouts, depth_of_padding)
+/* Few channels in three dimensions are read in place: with padding and without, each layout, and
+ * results that become channels first by tiles of several lines. */
+static void volumes(void)
+{
+    static const conv_case cases[] = {
+        {"model m(x: f32[2, 1, 5, 9, 11]) { return relu(conv(x, 8, 3, pad=1)) }", 27, true},
+        {"model m(x: f32[1, 1, 7, 9, 30]) { return conv(x, 8, [9, 5, 1], pad=[4, 2, 0, 4, 2, 0]) }",
+         45, true},
+        {"model m(x: f32[2, 3, 6, 12, 17]) { return conv(x, 9, [3, 5, 5], stride=2, pad=[1, 2, 2, "
+         "1, 2, 2]) }",
+         225, true},
+        {"model m(x: f32[1, 3, 6, 9, 16]) { return conv(x, 8, 3, dilation=[2, 1, 2]) }", 81, true},
+        {"model m(x: f32[2, 6, 9, 16, 2]) { param w: f32[5, 3, 2, 3, 2] = uniform(-1, 1)\n "
+         "return op.conv(x, w, stride=[2, 1, 1], layout=nhwc) }",
+         36, true},
+        {"model m(x: f32[1, 10, 4, 8, 40]) { return conv(x, 3, 3, pad=1) }", 270, true},
+        {"model m(x: f32[1, 16, 4, 8, 16]) { return conv(x, 32, 3, pad=1) |> relu() }", 432, true},
+        {"model m(d: f32[2, 4, 6, 11, 5], w: f32[5, 3, 3, 3, 2]) { return op.conv_dx(d, w, "
+         "pad=[1, 1, 1, 1, 1, 1], layout=nhwc, shape=[2, 4, 6, 11, 2]) }",
+         135, true},
+    };
+    CONV_CASES(cases);
+}
+
+TEST_MAIN(limits, underflow, underflow_of_layouts, depth_of_padding, volumes)

@@ -50,6 +50,8 @@ static void joined(void)
          "conv_planes reduce map"},
         {"model m(x: f32[4, 2, 90]) { return conv(x, 8, 5) |> global_avg_pool() }",
          "conv_planes reduce map"},
+        {"model m(x: f32[1, 3, 4, 16, 16]) { return conv(x, 8, 3) |> global_avg_pool() }",
+         "conv_planes reduce map"},
         /* so few outputs that a product would waste most of its tile, however many inputs */
         {"model m(x: f32[1, 64, 40, 40]) { return conv(x, 2, 3) |> global_avg_pool() }",
          "conv_planes reduce map"},

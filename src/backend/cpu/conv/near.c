@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "backend/cpu/conv/near_copy.h"
 #include "backend/cpu/conv/near_lines.h"
 #include "backend/cpu/conv/patch.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/conv/spread.h"
-#include "backend/cpu/transpose.h"
 
 enum {
     COPIED_BYTES = 24 << 10, /* of lines, to stay in L1 with a panel of weights */
@@ -28,42 +28,26 @@ enum {
     WIDE = 32,               /* channels of x and outputs of a line that make turning x pay off */
     MORE_COPIED = 96 << 10,  /* of lines of such a convolution: each input is used more often */
     MOST_COPIED = 160 << 10, /* of lines that many panels read, to stay in L2 */
-    TILE_BYTES = 256 << 10   /* of outputs whose channels come first in y */
+    TILE_BYTES = 256 << 10,  /* of outputs whose channels come first in y */
+    LINES_TILE_BYTES = 32 << 10 /* of several lines of such */
 };
 
 typedef struct facts {
-    takt_conv_shape shape;
+    takt_near_copy from; /* how outputs read x */
     takt_near_lines near;
-    const size_t *at;   /* offset of each element of a patch, in floats */
-    size_t w;           /* index into step->in */
-    bool is_packed;     /* the weights are, before a run */
-    size_t packed_at;   /* else, in shared scratch */
-    bool is_planar;     /* x has channels first */
-    bool is_copied;     /* lines of x to scratch, with padding */
-    bool is_transposed; /* x has channels last, and its copy has them first */
-    size_t pitch;       /* floats from such a line, or from one of x, to the next */
-    size_t channel;     /* from one channel to the next */
-    size_t position;    /* from one position of a line to the next */
-    size_t lines;       /* of outputs of a block */
-    size_t copy, tile;  /* offsets in a worker's scratch */
-    size_t tiled;       /* outputs of a tile that becomes channels first; 0: y has them last */
+    size_t *at;        /* offset of each element of a patch, in floats */
+    size_t w;          /* index into step->in */
+    bool is_packed;    /* the weights are, before a run */
+    size_t packed_at;  /* else, in shared scratch */
+    size_t position;   /* floats from one position of a line to the next */
+    size_t lines;      /* of outputs of a block */
+    size_t copy, tile; /* offsets in a worker's scratch */
+    size_t tiled;      /* outputs of a tile that becomes channels first; 0: y has them last */
 } facts;
-
-/* The last tap of an axis, in steps of x. */
-static size_t reach(const takt_conv_shape *s, int axis)
-{
-    return (s->kernel[axis] - 1) * s->dilation[axis];
-}
-
-/* Positions of an axis that outputs read. */
-static size_t extent(const takt_conv_shape *s, int axis, size_t outputs)
-{
-    return (outputs - 1) * s->stride[axis] + reach(s, axis) + 1;
-}
 
 static bool is_inside(const takt_conv_shape *s, int axis)
 {
-    return s->before[axis] == 0 && extent(s, axis, s->out[axis]) <= s->in[axis];
+    return s->before[axis] == 0 && takt_near_extent(s, axis, s->out[axis]) <= s->in[axis];
 }
 
 static double flops(const takt_conv_shape *s)
@@ -106,14 +90,14 @@ bool takt_conv_near_fits(const takt_planner *p, const takt_conv_shape *s)
         s->k == 0 || s->batch * s->positions == 0 ||
         (is_long && !takt_conv_near_is_thin(s) && !info_of(p)->wide))
         return false;
-    if (s->in[0] > 1 || s->out[0] > 1 || s->kernel[0] > 1 || s->before[0] > 0 ||
-        s->out[2] < COLUMNS_MIN || (s->cout > TAKT_CONV_PANEL && is_frames(s)))
+    if (s->out[2] < COLUMNS_MIN || (s->cout > TAKT_CONV_PANEL && is_frames(s)))
         return false;
-    const size_t line = extent(s, 2, s->out[2]);
+    const size_t line = takt_near_extent(s, 2, s->out[2]), lines = s->out[0] * s->out[1];
     const size_t room = takt_conv_near_is_thin(s) ? 2 : 1;
     return line <= room * LINE_BYTES / sizeof(float) / s->cin &&
-           extent(s, 1, 1) <= room * LINES_BYTES / sizeof(float) / s->cin / line &&
-           (s->batch * s->out[1] >= threads || flops(s) < LINE_FLOPS * (double)s->out[1]);
+           s->kernel[0] * takt_near_extent(s, 1, 1) <=
+               room * LINES_BYTES / sizeof(float) / s->cin / line &&
+           (s->batch * lines >= threads || flops(s) < LINE_FLOPS * (double)lines);
 }
 
 /* The convolution of dy that is the gradient of `s`, whose sums have no zeros behind them. */
@@ -138,73 +122,10 @@ bool takt_conv_near_dx_fits(const takt_planner *p, const takt_conv_shape *s)
 
 /* ---- running ---- */
 
-/* Copies `count` floats into room for `room`, after `first` zeros, and fills the rest with
- * zeros. */
-static void copy_row(const float *from, size_t count, size_t first, float *to, size_t room)
+/* Floats of all lines that a block of outputs reads. */
+static size_t copied_floats(const facts *f)
 {
-    first = first < room ? first : room;
-    const size_t inside = count < room - first ? count : room - first;
-    memset(to, 0, first * sizeof *to);
-    memcpy(to + first, from, inside * sizeof *to);
-    memset(to + first + inside, 0, (room - first - inside) * sizeof *to);
-}
-
-/* Turns a row of positions into one row per channel, with zeros around them. */
-static void transpose_row(const facts *f, const float *from, float *to)
-{
-    const takt_conv_shape *s = &f->shape;
-    const size_t room = f->channel, first = s->before[2] < room ? s->before[2] : room;
-    const size_t inside = s->in[2] < room - first ? s->in[2] : room - first;
-    for (size_t c = 0; c < s->cin; c++) {
-        memset(to + c * room, 0, first * sizeof *to);
-        memset(to + c * room + first + inside, 0, (room - first - inside) * sizeof *to);
-    }
-    const takt_matrix_at x = {(char *)(uintptr_t)from, (ptrdiff_t)(s->cin * sizeof *from)};
-    const takt_matrix_at transposed = {(char *)(to + first), (ptrdiff_t)(room * sizeof *to)};
-    takt_transpose_4(x, transposed, s->cin, inside);
-}
-
-/* Line `y` of the padded sample, where channels are rows of their own if x has them first. */
-static void copy_line(const facts *f, const float *sample, size_t y, float *to)
-{
-    const takt_conv_shape *s = &f->shape;
-    const size_t rows = f->is_planar ? s->cin : 1, each = f->is_planar ? 1 : s->cin;
-    const size_t width = s->in[2] * each;
-    if (y < s->before[1] || y - s->before[1] >= s->in[1])
-        memset(to, 0, f->pitch * sizeof *to);
-    else if (f->is_transposed)
-        transpose_row(f, sample + (y - s->before[1]) * width, to);
-    else
-        for (size_t c = 0; c < rows; c++)
-            copy_row(sample + (c * s->in[1] + y - s->before[1]) * width, width, s->before[2] * each,
-                     to + c * f->channel, f->pitch / rows);
-}
-
-/* Line `y` is needed next: rows of planes are too short for the hardware prefetcher. */
-static void ask_for(const facts *f, const float *sample, size_t y)
-{
-    enum { LINE = 64 / sizeof(float) };
-    const takt_conv_shape *s = &f->shape;
-    if (!f->is_planar || y < s->before[1] || y - s->before[1] >= s->in[1])
-        return;
-    for (size_t c = 0; c < s->cin; c++)
-        for (size_t i = 0; i < s->in[2]; i += LINE)
-            __builtin_prefetch(sample + (c * s->in[1] + y - s->before[1]) * s->in[2] + i);
-}
-
-/* The rows of x that the outputs of lines [line, line + lines) of a sample read. */
-static const float *inputs(const facts *f, const float *sample, size_t line, size_t lines,
-                           float *copy)
-{
-    const takt_conv_shape *s = &f->shape;
-    const size_t first = line * s->stride[1], count = extent(s, 1, lines);
-    if (!f->is_copied)
-        return sample + first * f->pitch;
-    for (size_t i = 0; i < count; i++)
-        copy_line(f, sample, first + i, copy + i * f->pitch);
-    for (size_t i = count; i < extent(s, 1, 2 * lines); i++)
-        ask_for(f, sample, first + i);
-    return copy;
+    return f->from.shape.kernel[0] * takt_near_extent(&f->from.shape, 1, f->lines) * f->from.pitch;
 }
 
 static float *packed(const facts *f, const takt_task *t)
@@ -217,26 +138,29 @@ static void run_tiles(const takt_step *s, const takt_task *t, const takt_conv_f3
                       size_t row)
 {
     const facts *f = s->data;
-    const takt_conv_shape *o = &f->shape;
+    const takt_conv_shape *o = &f->from.shape;
     float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);
-    for (size_t l = 0; l < lines->lines; l++)
+    const size_t most = f->tiled > lines->columns ? f->tiled / lines->columns : 1;
+    for (size_t l = 0, n; l < lines->lines; l += n) {
+        n = lines->lines - l < most ? lines->lines - l : most;
         for (size_t q = 0; q < lines->columns && !takt_poll_stops(t->poll); q += f->tiled) {
-            const size_t left = lines->columns - q, n = left < f->tiled ? left : f->tiled;
+            const size_t left = lines->columns - q;
             takt_conv_f32 c = *lines;
-            c.lines = 1;
-            c.columns = n;
+            c.lines = n;
+            c.columns = left < f->tiled ? left : f->tiled;
             c.x = lines->x + l * lines->line + q * lines->step;
             c.y = tile;
-            const takt_conv_tile made = {tile, row + l * o->out[2] + q, n, 0, o->cout};
+            const takt_conv_tile made = {tile, row + l * o->out[2] + q, n * c.columns, 0, o->cout};
             takt_near_lines_run(&f->near, s, t, &c, made.row, 0);
             takt_conv_spread(&made, o->cout, o->positions, takt_view_data(t, &s->out[0]));
         }
+    }
 }
 
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    const takt_conv_shape *o = &f->shape;
+    const takt_conv_shape *o = &f->from.shape;
     const float *x = takt_view_data(t, &s->in[0]);
     float *copy = (float *)(void *)((char *)t->scratch_own + f->copy);
     takt_conv_f32 c = {.columns = o->out[2],
@@ -244,20 +168,22 @@ static void run(const takt_step *s, const takt_task *t)
                        .ld = o->cout,
                        .k = o->k,
                        .at = f->at,
-                       .line = o->stride[1] * f->pitch,
+                       .line = o->stride[1] * f->from.pitch,
                        .step = o->stride[2] * f->position,
                        .w = f->is_packed ? takt_view_data(t, &s->in[f->w]) : packed(f, t),
-                       .has_room = f->is_transposed,
+                       .has_room = f->from.is_transposed,
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
     if (c.has_room)
-        memset(copy + extent(o, 1, f->lines) * f->pitch, 0, TAKT_CONV_ROOM * sizeof *copy);
-    takt_cpu_share(o->batch * o->out[1], 1, t->index, s->task_count, &first, &end);
+        memset(copy + copied_floats(f), 0, TAKT_CONV_ROOM * sizeof *copy);
+    takt_cpu_share(o->batch * o->out[0] * o->out[1], 1, t->index, s->task_count, &first, &end);
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row += c.lines) {
-        const size_t line = row % o->out[1], left = o->out[1] - line;
+        const size_t at[] = {row / o->out[1] % o->out[0], row % o->out[1]};
+        const size_t left = o->out[1] - at[1];
         c.lines = end - row < left ? end - row : left;
         c.lines = c.lines < f->lines ? c.lines : f->lines;
-        c.x = inputs(f, x + row / o->out[1] * o->x_sample, line, c.lines, copy);
+        c.x = takt_near_inputs(&f->from, x + row / o->out[1] / o->out[0] * o->x_sample, at, c.lines,
+                               copy);
         c.y = NULL;
         if (f->tiled > 0)
             run_tiles(s, t, &c, row * o->out[2]);
@@ -270,14 +196,14 @@ static void run(const takt_step *s, const takt_task *t)
 
 static takt_status pack_constant(void *user, const void *from, void *to)
 {
-    takt_near_pack(&((const facts *)user)->shape, from, to);
+    takt_near_pack(&((const facts *)user)->from.shape, from, to);
     return TAKT_OK;
 }
 
 static void before(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    takt_near_pack(&f->shape, takt_view_data(t, &s->in[f->w]), packed(f, t));
+    takt_near_pack(&f->from.shape, takt_view_data(t, &s->in[f->w]), packed(f, t));
 }
 
 static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
@@ -286,12 +212,12 @@ static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
     size_t x;
     TAKT_TRY(takt_planner_input(p, from, &x));
     const size_t bytes =
-        takt_panels_columns(takt_near_panels, f->shape.cout) * f->shape.k * sizeof(float);
+        takt_panels_columns(takt_near_panels, f->from.shape.cout) * f->from.shape.k * sizeof(float);
     f->is_packed = takt_planner_is_kept(p, n->in[1]);
     if (f->is_packed) {
         const char *format =
-            takt_planner_text(p, "conv near%s %s", f->shape.is_flipped ? " dx" : "",
-                              f->shape.is_nhwc ? "nhwc" : "nchw");
+            takt_planner_text(p, "conv near%s %s", f->from.shape.is_flipped ? " dx" : "",
+                              f->from.shape.is_nhwc ? "nhwc" : "nchw");
         return format == NULL
                    ? TAKT_ERR_MEMORY
                    : takt_planner_packed(p, n->in[1], format, bytes, pack_constant, f, &f->w);
@@ -301,55 +227,60 @@ static takt_status add_operands(takt_planner *p, facts *f, takt_id from)
     return takt_planner_input(p, n->in[1], &f->w);
 }
 
-static takt_status set_taps(takt_planner *p, facts *f)
+/* The offsets for blocks of f->lines lines. */
+static void set_taps(facts *f)
 {
-    const takt_conv_shape *s = &f->shape;
-    size_t *at = takt_planner_get(p, s->k * sizeof *at);
-    if (at == NULL)
-        return TAKT_ERR_MEMORY;
+    const takt_conv_shape *s = &f->from.shape;
+    f->from.plane = f->from.is_copied ? takt_near_extent(s, 1, f->lines) * f->from.pitch
+                                      : s->dilation[0] * s->in[1] * f->from.pitch;
     for (size_t i = 0; i < s->k; i++) {
-        const size_t tap = s->is_flipped ? s->taps - 1 - i / s->cin : i / s->cin;
-        at[i] = tap / s->kernel[2] * s->dilation[1] * f->pitch +
-                tap % s->kernel[2] * s->dilation[2] * f->position + i % s->cin * f->channel;
+        size_t tap[3];
+        takt_conv_unflatten(s->kernel, s->is_flipped ? s->taps - 1 - i / s->cin : i / s->cin, tap);
+        f->at[i] = tap[0] * f->from.plane + tap[1] * s->dilation[1] * f->from.pitch +
+                   tap[2] * s->dilation[2] * f->position + i % s->cin * f->from.channel;
     }
-    f->at = at;
-    return TAKT_OK;
 }
 
 /* The memory layout, and the number of output lines whose inputs stay in cache: all, if x is read
  * in place. */
 static void choose_lines(const takt_planner *p, facts *f)
 {
-    const takt_conv_shape *s = &f->shape;
+    const takt_conv_shape *s = &f->from.shape;
     const bool is_wide = info_of(p)->wide && s->cout > TAKT_CONV_PANEL;
-    f->is_transposed = !f->is_planar && takt_conv_near_is_thin(s);
-    f->is_copied = f->is_transposed || !is_inside(s, 1) || !is_inside(s, 2);
-    const bool has_rows = f->is_planar || f->is_transposed; /* for each channel */
-    const size_t width = f->is_copied ? extent(s, 2, s->out[2]) : s->in[2];
+    f->from.is_transposed = !f->from.is_planar && takt_conv_near_is_thin(s);
+    f->from.is_copied =
+        f->from.is_transposed || !is_inside(s, 0) || !is_inside(s, 1) || !is_inside(s, 2);
+    const bool has_rows = f->from.is_planar || f->from.is_transposed; /* for each channel */
+    const size_t width = f->from.is_copied ? takt_near_extent(s, 2, s->out[2]) : s->in[2];
     f->position = has_rows ? 1 : s->cin;
-    f->channel = !has_rows ? 1 : f->is_copied ? width : s->in[1] * width;
-    f->pitch = f->is_planar && !f->is_copied ? width : width * s->cin;
-    f->lines = f->is_copied ? 1 : s->out[1];
+    f->from.channel = !has_rows ? 1 : f->from.is_copied ? width : s->area;
+    f->from.pitch = f->from.is_planar && !f->from.is_copied ? width : width * s->cin;
+    f->lines = f->from.is_copied ? 1 : s->out[1];
     const size_t most = takt_conv_near_is_thin(s) ? MORE_COPIED
                         : is_wide                 ? MOST_COPIED
                                                   : COPIED_BYTES;
-    while (f->lines < s->out[1] && extent(s, 1, f->lines + 1) * f->pitch * sizeof(float) <= most)
+    const size_t line = s->kernel[0] * f->from.pitch * sizeof(float);
+    while (f->lines < s->out[1] && takt_near_extent(s, 1, f->lines + 1) * line <= most)
         f->lines++;
 }
 
-static size_t tiled_outputs(const takt_conv_shape *s)
+/* Outputs of a tile: some of a line, or several short lines of a block. */
+static size_t tiled_outputs(const facts *f)
 {
     enum { ABREAST = 56 }; /* a multiple of what kernels compute at once */
+    const takt_conv_shape *s = &f->from.shape;
     const size_t fit = TILE_BYTES / sizeof(float) / s->cout / ABREAST * ABREAST;
-    return s->out[2] < fit ? s->out[2] : fit > 0 ? fit : ABREAST;
+    const size_t near = LINES_TILE_BYTES / sizeof(float) / s->cout / s->out[2];
+    const size_t lines = near < 1 ? 1 : near < f->lines ? near : f->lines;
+    return s->out[2] < fit ? lines * s->out[2] : fit > 0 ? fit : ABREAST;
 }
 
 static void set_scratch(takt_planner *p, facts *f)
 {
-    const size_t room = f->is_transposed ? TAKT_CONV_ROOM : 0;
-    const size_t copied = f->is_copied ? extent(&f->shape, 1, f->lines) * f->pitch + room : 0;
+    const size_t room = f->from.is_transposed ? TAKT_CONV_ROOM : 0;
+    const size_t copied = f->from.is_copied ? copied_floats(f) + room : 0;
     f->tile = takt_cpu_aligned(copied * sizeof(float));
-    f->near.registers = f->tile + takt_cpu_aligned(f->tiled * f->shape.cout * sizeof(float));
+    f->near.registers = f->tile + takt_cpu_aligned(f->tiled * f->from.shape.cout * sizeof(float));
     p->step->scratch_each =
         f->near.registers + takt_cpu_aligned(takt_conv_end_scratch(&f->near.end));
 }
@@ -359,30 +290,33 @@ takt_status takt_conv_near_compile(takt_planner *p, takt_id planes, takt_id firs
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    f->shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
+    f->from.shape = takt_conv_shape_of(p->graph, p->group->nodes[0]);
     if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_conv_dx)
-        f->shape = shape_of_dx(&f->shape);
-    else if (takt_conv_is_pointwise(&f->shape))
-        f->shape.k_row = f->shape.k; /* rows of x, as the product reads them */
-    p->step->kernel = NULL;          /* instead of the product's */
+        f->from.shape = shape_of_dx(&f->from.shape);
+    else if (takt_conv_is_pointwise(&f->from.shape))
+        f->from.shape.k_row = f->from.shape.k; /* rows of x, as the product reads them */
+    p->step->kernel = NULL;                    /* instead of the product's */
     f->near.run = takt_kernel_as_conv_f32(takt_planner_kernel(p, "conv_f32"));
-    const takt_conv_shape *s = &f->shape;
-    f->is_planar = planes != TAKT_NONE;
+    const takt_conv_shape *s = &f->from.shape;
+    f->from.is_planar = planes != TAKT_NONE;
     choose_lines(p, f);
-    TAKT_TRY(set_taps(p, f));
+    f->at = takt_planner_get(p, s->k * sizeof *f->at);
+    if (f->at == NULL)
+        return TAKT_ERR_MEMORY;
     const takt_id x = p->graph->nodes[p->group->nodes[0]].in[0];
-    TAKT_TRY(add_operands(p, f, f->is_planar ? planes : x));
+    TAKT_TRY(add_operands(p, f, f->from.is_planar ? planes : x));
     TAKT_TRY(takt_conv_end_inner(p, s->cout, &f->near.end));
     TAKT_TRY(takt_conv_output(p, first));
     if (first != TAKT_NONE)
-        f->tiled = tiled_outputs(s);
+        f->tiled = tiled_outputs(f);
     p->step->data = f;
     p->step->run = run;
-    p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[1]);
+    p->step->task_count = takt_cpu_tasks(p, flops(s), 0, s->batch * s->out[0] * s->out[1]);
     set_scratch(p, f);
-    while (f->is_copied && f->lines > 1 && !takt_planner_has_room(p)) {
+    while (f->from.is_copied && f->lines > 1 && !takt_planner_has_room(p)) {
         f->lines--;
         set_scratch(p, f);
     }
+    set_taps(f);
     return TAKT_OK;
 }
