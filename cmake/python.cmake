@@ -48,7 +48,7 @@ takt_flags(takt_python)
 # What a call of a model does not pass through is compiled for size, as in cold.cmake.
 set(python_cold ${python_c})
 list(FILTER python_cold INCLUDE REGEX
-     "/(data|generator|model|op|params|plan|session_measure|shrink|text|trainer).c$")
+     "/(data|generator|model|op|params|plan|session_measure|shrink|text|trainer[a-z_]*).c$")
 set_property(SOURCE ${python_cold} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
 target_compile_definitions(takt_python PRIVATE ${python_definitions})
 target_include_directories(takt_python PRIVATE bind/python/src include)

@@ -323,7 +323,7 @@ class NotFinite(unittest.TestCase):
                 trainer.fit([(takt.array(rows[2:3]), takt.array([0]))])
             with self.assertRaisesRegex(takt.ArgumentError, "stop"):
                 takt.Trainer(path, on_nan="ignore")
-            trainer = takt.Trainer(path, "cross_entropy:ignore=-1")
+            trainer = takt.Trainer(path, loss="cross_entropy:ignore=-1")
             none = (takt.array(rows[3:5]), takt.array([-1, -1]))
             before = trainer.fit([none, (takt.array(rows[:2]), takt.array([0, 1]))])[0]
             self.assertTrue(0 < before.loss < 10)
