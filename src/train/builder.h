@@ -23,8 +23,8 @@ typedef struct takt_step_builder {
     takt_id apply;                              /* TAKT_NONE without accumulation */
     takt_id is_good;                            /* the loss is finite: otherwise nothing changes */
     takt_id has_labels; /* some label counts: otherwise no weight changes; TAKT_NONE: always */
-    takt_id scale;                              /* of the loss; TAKT_NONE without one */
-    takt_id fits; /* all gradients are finite: otherwise no weight changes; or TAKT_NONE */
+    takt_id scale;      /* of the loss; TAKT_NONE without one */
+    takt_id fits;       /* all gradients are finite: otherwise no weight changes; or TAKT_NONE */
 } takt_step_builder;
 
 /* Declares the loss scale, if the gradients need one; before they are appended. */

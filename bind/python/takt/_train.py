@@ -188,13 +188,11 @@ class Trainer:
         """Mean loss and hits over batches with the current weights, as in inference."""
         loss = count = hits = 0.0
         for batch in data:
-            arrays = self._ready(batch)
-            got = StepResult(*self._raw.eval(arrays))
+            got = StepResult(*self._raw.eval(self._ready(batch)))
             loss, count = loss + got.loss * got.count, count + got.count
             hits = hits + got.hits if got.hits >= 0 and hits >= 0 else -1.0
         if count == 0:
-            raise ArgumentError("there is nothing to evaluate on: the data is empty, or no label "
-                                "of it counts")
+            raise ArgumentError("nothing to evaluate on: no data, or no label of it counts")
         return StepResult(self.steps, loss / count, count, hits, 0.0, -1.0)
 
     def stop(self) -> None:
@@ -248,8 +246,7 @@ class Trainer:
         finally:
             bar.end()
         if sums.count == 0:
-            raise RangeError(f"epoch {epoch}: no step had a finite loss and labels that count, "
-                             "all were skipped") \
+            raise RangeError(f"epoch {epoch}: no step had a finite loss and labels that count") \
                 if sums.seen else ArgumentError("there is nothing to train on: the data is empty")
         seconds = time.perf_counter() - start
         other = self.evaluate(validation) if validation is not None else None

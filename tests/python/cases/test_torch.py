@@ -11,7 +11,6 @@ except ImportError:
     torch = None
 
 if torch is not None:
-    import takt
     from takt import torch_backend
     from takt._aten import CONVERTERS
     from torch.fx.experimental.proxy_tensor import make_fx

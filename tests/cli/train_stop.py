@@ -1,0 +1,96 @@
+"""train_stop.py - signals in a training: what is saved, and what it says."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from _cli import CLEAN, ROOT, TOOL, expect, finish, path, succeeds, write
+from _training import COMMON, NET, await_steps, log_of
+
+
+def interrupted():
+    shutil.rmtree(path("stopped"), ignore_errors=True)
+    run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
+                            path("stopped")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    await_steps(path("stopped"))
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=20)
+    expect(run.returncode == 130 and b"--resume" in said, f"{run.returncode}: {said}")
+    expect(os.path.exists(os.path.join(path("stopped"), "checkpoint.0")), "nothing was saved")
+
+
+def interrupted_inside():
+    """A long step is cancelled: it is not completed, and the state is that before it."""
+    folder = path("inside")
+    shutil.rmtree(folder, ignore_errors=True)
+    slow = write("slow.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  param w: f32[1024, 1024] = uniform(-0.01, 0.01)\n  h = w\n"
+                 "  repeat 150 {\n    h = tanh(h @ w)\n  }\n"
+                 "  return dense(x, 3) + reduce_mean(h, axes=[0, 1])\n}\n")
+    out = succeeds("plan", slow, "--train", "-D", "batch=32")
+    expect("not interrupted; it begins with the first update" in out, out[-600:])
+    run = subprocess.Popen([TOOL, "train", slow, *COMMON, "-q", "-t", "1", "--checkpoint", folder],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    while run.poll() is None:
+        with open(f"/proc/{run.pid}/status", encoding="utf-8") as status:
+            caught = [line.split()[1] for line in status if line.startswith("SigCgt:")]
+        if int(caught[0], 16) >> (signal.SIGINT - 1) & 1:
+            break
+        time.sleep(0.05)
+    time.sleep(0.2)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"interrupted after step 0;" in said,
+           f"{run.returncode}: {said}")
+
+
+def interrupted_twice():
+    """A request to stop that arrives several times is one: the save that it begins is finished."""
+    folder = path("twice")
+    wide = write("twice.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  return dense(dense(dense(x, 2048), 2048), 3)\n}\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    run = subprocess.Popen([TOOL, "train", wide, *COMMON, "-q", "--epochs", "1000", "--optimizer",
+                            "adam", "--checkpoint", folder],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    await_steps(folder)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        run.send_signal(number)
+        time.sleep(0.01)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"--resume goes on" in said, f"{run.returncode}: {said}")
+    expect(os.path.exists(os.path.join(folder, "checkpoint.0")), "the save was killed")
+    shutil.rmtree(folder)
+
+
+def interrupted_late():
+    """All steps were made: Ctrl-C in the last evaluation does not lose the model."""
+    folder, model = path("late"), path("late.taktp")
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.exists(model):
+        os.remove(model)
+    slow = write("late.takt", "model net(x: f32[batch, 6]) seed=2 {\n"
+                 "  param w: f32[512, 512] = uniform(-0.01, 0.01)\n  h = w\n"
+                 "  repeat 50 {\n    h = tanh(h @ w)\n  }\n"
+                 "  return dense(x, 3) + reduce_mean(h, axes=[0, 1])\n}\n")
+    run = subprocess.Popen([TOOL, "train", slow, *COMMON, "-q", "--batch-size", "1", "--limit",
+                            "500", "--val-split", "0.9", "--steps", "2", "--checkpoint", folder,
+                            "--checkpoint-every", "1", "-o", model],
+                           cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
+    while run.poll() is None and (not os.path.exists(os.path.join(folder, "log.jsonl"))
+                                  or len(log_of(folder)) < 2):
+        time.sleep(0.02)
+    time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and b"step 2, which was the last" in said,
+           f"{run.returncode}: {said}")
+    expect(os.path.exists(model), "the model of a complete training is lost")
+
+
+interrupted()
+interrupted_inside()
+interrupted_twice()
+interrupted_late()
+finish()
