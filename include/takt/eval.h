@@ -43,8 +43,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_evaluation_create(takt_ctx *ctx, const c
 TAKT_API void takt_evaluation_destroy(takt_evaluation *eval);
 
 /** Outputs of a batch and their targets: class numbers without the output's last axis, or without
- *  axis 1 where only that fits ([batch, classes, rows, columns]), or numbers of the output's shape. Rows whose class is negative are left out. After a failure the evaluation
- *  can only be destroyed.
+ *  axis 1 where only that fits ([batch, classes, rows, columns]), or numbers of the output's shape.
+ * Rows whose class is negative are left out. After a failure the evaluation can only be destroyed.
  *
  *  @return TAKT_ERR_FORMAT for a class that the output does not have, naming the sample;
  *          TAKT_ERR_ARGUMENT for views that do not match; TAKT_ERR_MEMORY */

@@ -134,7 +134,7 @@ def pieces():
 
 
 def common_forms():
-    """Files as others write them: names of arrays, parts in one archive, quotes, marks of classes."""
+    """Files as others write them: names of arrays, parts in one archive, quotes, one-hot labels."""
     def packed(name, **arrays):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as to:
@@ -168,9 +168,11 @@ def common_forms():
     file = packed("marks.npz", x=X, y=marks)
     for flags in ([], ["--loss", "cross_entropy"]):
         told = losses(file, *flags)
-        expect(all(abs(a - b) < 1e-6 for a, b in zip(told[0], want)) and "soft=1" in told[1], told)
+        expect(all(abs(a - b) < 1e-6 for a, b in zip(told[0], want)), told)
+        expect("soft=1" in told[1], told)
     rows = [[(i * 7 + k) % 5 / 4 for k in range(WIDTH)] for i in range(ROWS)]
-    lines = {"bare": "".join(",".join(map(str, row)) + f",k{i % 3}\n" for i, row in enumerate(rows)),
+    lines = {"bare": "".join(",".join(map(str, row)) + f",k{i % 3}\n"
+                             for i, row in enumerate(rows)),
              "quoted": "".join(
                  ",".join(f'"{v}"' for v in row) + f',"k{i % 3}, or ""so"""\r\n'
                  for i, row in enumerate(rows))}

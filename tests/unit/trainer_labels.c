@@ -175,9 +175,11 @@ static double narrow_loss(int bits, takt_dtype dtype, int64_t shards)
         packed[i * bits / 8] |= (unsigned char)((i * 7 + i / 3) % 4 << i * bits % 8);
     for (int i = 0; i < SAMPLES; i++)
         labels[i] = i % 3;
-    const takt_named_view batch[2] = {
-        {"x", {.dtype = dtype, .rank = 2, .dims = {SAMPLES, EACH}, .data = packed}},
-        {"labels", {.dtype = TAKT_I64, .rank = 1, .dims = {SAMPLES}, .data = labels}}};
+    takt_named_view batch[2] = {{.name = "x"}, {.name = "labels"}};
+    batch[0].view =
+        (takt_tensor_view){.dtype = dtype, .rank = 2, .dims = {SAMPLES, EACH}, .data = packed};
+    batch[1].view =
+        (takt_tensor_view){.dtype = TAKT_I64, .rank = 1, .dims = {SAMPLES}, .data = labels};
     snprintf(text, sizeof text,
              "model net(x: %s[batch, 5]) seed=3 { return dense(cast(x, f32), 3) }",
              takt_dtype_name(dtype));
