@@ -25,23 +25,40 @@ void takt_map_collapse(const takt_type *shape, const takt_view *v, takt_map_oper
     o->is_full = !o->is_scalar && o->rank == 1 && o->stride[0] == 1;
 }
 
-/* One element n times. */
+/* An element as often as it fits into eight bytes. */
+static uint64_t repeated(const char *from, size_t bytes)
+{
+    unsigned char one;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (bytes) {
+    case 1: memcpy(&one, from, 1); return one * UINT64_C(0x0101010101010101);
+    case 2: memcpy(&two, from, 2); return two * UINT64_C(0x0001000100010001);
+    case 4: memcpy(&four, from, 4); return four * UINT64_C(0x0000000100000001);
+    default: memcpy(&eight, from, 8); return eight;
+    }
+}
+
+/* One element n times. The end is written by an overlapping block, or by halves of one. */
 static void fill_run(char *to, const char *from, size_t n, size_t bytes)
 {
-    uint32_t word;
-    if (bytes != sizeof word) {
-        for (size_t i = 0; i < n; i++)
-            memcpy(to + i * bytes, from, bytes);
+    const uint64_t word = repeated(from, bytes), block[2] = {word, word};
+    const size_t all = n * bytes;
+    if (all >= sizeof block) {
+        for (size_t i = 0; i + sizeof block < all; i += sizeof block)
+            memcpy(to + i, block, sizeof block);
+        memcpy(to + all - sizeof block, block, sizeof block);
         return;
     }
-    memcpy(&word, from, sizeof word);
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const uint32_t four[4] = {word, word, word, word};
-        memcpy(to + i * sizeof word, four, sizeof four);
-    }
-    for (; i < n; i++)
-        memcpy(to + i * sizeof word, &word, sizeof word);
+    if ((all & 8) != 0)
+        memcpy(to, block, 8);
+    if ((all & 4) != 0)
+        memcpy(to + (all & 8), block, 4);
+    if ((all & 2) != 0)
+        memcpy(to + (all & 12), block, 2);
+    if ((all & 1) != 0)
+        memcpy(to + (all & 14), block, 1);
 }
 
 static void copy_run(char *to, const char *from, size_t n, int64_t stride, size_t bytes)
