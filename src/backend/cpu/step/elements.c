@@ -37,39 +37,56 @@ static walker walk_from(const facts *f, size_t first)
     return w;
 }
 
-static void walk_on(const facts *f, walker *w)
+/* `n` positions further, at most to the end of a row of index. */
+static void walk_on(const facts *f, walker *w, int64_t n)
 {
-    for (int d = f->rank - 1; d >= 0; d--) {
+    for (int d = f->rank - 1; d >= 0; d--, n = 1) {
         const int64_t stride = d == f->axis ? 0 : f->stride[d];
-        w->at += stride;
-        if (++w->index[d] < f->dim[d])
+        w->at += n * stride;
+        w->index[d] += n;
+        if (w->index[d] < f->dim[d])
             return;
         w->at -= stride * f->dim[d];
         w->index[d] = 0;
     }
 }
 
-/* Elements of 32 bits along the last axis: a part of a row of indices at a time. */
-static void run_words(const takt_step *s, const takt_task *t)
+/* Elements from x[first] on, `along` apart for each index and `next` for each place, to y. */
+#define TAKE(type)                                                                                 \
+    for (size_t k = 0; k < n; k++)                                                                 \
+    ((type *)y)[i + k] = ((const type *)x)[first + at[k] * along + (int64_t)k * next]
+
+static void take(const facts *f, const void *x, int64_t first, const int64_t *at, size_t n, void *y,
+                 size_t i)
+{
+    const int64_t along = f->stride[f->axis];
+    const int64_t next = f->axis == f->rank - 1 ? 0 : f->stride[f->rank - 1];
+    switch (f->bits) {
+    case 8: TAKE(uint8_t); return;
+    case 16: TAKE(uint16_t); return;
+    case 32: TAKE(uint32_t); return;
+    default: TAKE(uint64_t);
+    }
+}
+
+/* Elements of whole bytes: a part of a row of indices at a time. */
+static void run_rows(const takt_step *s, const takt_task *t)
 {
     enum { AT_ONCE = 256 };
     const facts *f = s->data;
-    const uint32_t *x = takt_view_data(t, &s->in[0]);
-    uint32_t *y = takt_view_data(t, &s->out[0]);
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     takt_pace pace = takt_pace_of(t);
-    const size_t across = (size_t)f->dim[f->axis];
     size_t first, end, n;
     takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end; i += n) {
+    walker w = walk_from(f, first);
+    for (size_t i = first; i < end; i += n, walk_on(f, &w, (int64_t)n)) {
         int64_t at[AT_ONCE];
-        const size_t left = across - i % across;
+        const size_t left = (size_t)(f->dim[f->rank - 1] - w.index[f->rank - 1]);
         n = end - i < left ? end - i : left;
         n = n < AT_ONCE ? n : AT_ONCE;
         takt_index_list(&index, i, n, f->size, at);
-        const uint32_t *row = x + walk_from(f, i).at;
-        for (size_t k = 0; k < n && f->size > 0; k++)
-            y[i + k] = row[at[k]];
+        if (f->size > 0)
+            take(f, takt_view_data(t, &s->in[0]), w.at, at, n, takt_view_data(t, &s->out[0]), i);
         if (takt_pace_stops(&pace, 2 * n))
             break;
     }
@@ -86,7 +103,7 @@ static void run_gather(const takt_step *s, const takt_task *t)
     takt_cpu_share(f->count, 64, t->index, s->task_count, &first, &end);
     walker w = walk_from(f, first);
     takt_pace pace = takt_pace_of(t);
-    for (size_t i = first; i < end && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w)) {
+    for (size_t i = first; i < end && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w, 1)) {
         const int64_t at = takt_index_next(&index, i, f->size);
         if (at >= 0)
             takt_copy_elements(f->bits, y, i, x, (size_t)(w.at + at * f->stride[f->axis]), 1);
@@ -103,7 +120,7 @@ static void run_scatter(const takt_step *s, const takt_task *t)
     void *to = takt_combine_begin(&f->combine, s, t);
     walker w = walk_from(f, 0);
     takt_pace pace = takt_pace_of(t);
-    for (size_t i = 0; i < f->count && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w)) {
+    for (size_t i = 0; i < f->count && !takt_pace_stops(&pace, 4); i++, walk_on(f, &w, 1)) {
         const int64_t at = takt_index_next(&index, i, f->size);
         if (at >= 0)
             takt_combine_put(&f->combine, to, (size_t)(w.at + at * f->stride[f->axis]), u, i, 1);
@@ -141,7 +158,7 @@ static takt_status compile(takt_planner *p)
         return takt_combine_compile(p, (takt_scatter)takt_node_int(n, "reduce"), &f->combine);
     }
     TAKT_TRY(takt_planner_output(p, id, &index));
-    p->step->run = f->bits == 32 && f->axis == f->rank - 1 ? run_words : run_gather;
+    p->step->run = f->bits >= 8 && f->bits <= 64 && f->rank > 0 ? run_rows : run_gather;
     p->step->task_count =
         takt_cpu_tasks(p, 0, 16.0 * (double)f->count, f->bits < 8 ? 1 : (f->count + 63) / 64);
     return TAKT_OK;
