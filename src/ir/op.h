@@ -140,6 +140,7 @@ typedef enum takt_trait {
     TAKT_INDEXED = 1 << 10,  /* an input holds indices: may fault at run time */
     TAKT_WHOLE = 1 << 11,    /* plans never lower it: kernels implement it and define its bits */
     TAKT_SIZES = 1 << 12,    /* binds sizes to names, so it is live although nothing reads it */
+    TAKT_WIDENS = 1 << 13,   /* a composite that in 16 bits is lowered in f32, and rounded once */
 } takt_trait;
 
 /* ---- guarantees ---- */

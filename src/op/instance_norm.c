@@ -81,6 +81,7 @@ const takt_op takt_op_instance_norm = {
                           .type = TAKT_ATTR_ENUM,
                           .names = takt_layout_names,
                           .summary = "channels are axis 1 (nchw) or the last (nhwc)"}},
+    .traits = TAKT_WIDENS,
     .dtypes = TAKT_FLOATS,
     .infer = infer,
     .eval = eval,

@@ -30,6 +30,7 @@ const takt_op takt_op_layer_norm = {
     .in_max = 3,
     .in_names = {"x", "gamma", "beta"},
     .attrs = {TAKT_LAST_AXES_ATTRS},
+    .traits = TAKT_WIDENS,
     .dtypes = TAKT_FLOATS,
     .infer = takt_last_axes_infer,
     .eval = eval,

@@ -111,6 +111,7 @@ const takt_op takt_op_softmax = {
                         .type = TAKT_ATTR_I64,
                         .fallback.i64 = -1,
                         .summary = "the axis whose elements sum to 1"}},
+    .traits = TAKT_WIDENS,
     .dtypes = TAKT_FLOATS,
     .infer = takt_axis_infer,
     .eval = eval,
