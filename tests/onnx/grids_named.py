@@ -1,4 +1,4 @@
-"""grids_named.py - CenterCropPad and AffineGrid with named sizes, or sizes found at run time: the
+"""grids_named.py - CenterCropPad, AffineGrid and GridSample with named sizes, or sizes found at run time: the
 same bits as with numbers.
 
 A run of the ONNX file knows the sizes when it loads the model. A model that is converted keeps the
@@ -71,6 +71,19 @@ def check(name, makes, size):
                                            "32"))
 
 
+def sample(mode, padding, corners):
+    """An image whose sizes are names, at positions inside and outside of it."""
+    nodes = [node("AffineGrid", ["theta", "z"], ["grid"]),
+             node("GridSample", ["x", "grid"], ["y"], mode=mode, padding_mode=padding,
+                  align_corners=corners)]
+    weights = [tensor("theta", [2, 2, 3], 1, floats(*MAPS)),
+               tensor("z", [4], 7, ints(2, 3, 4, 5))]
+    write("k.onnx", nodes, weights, [value("x", list(SHAPE))])
+    write("m.onnx", nodes, weights, [value("x", [2, 3, "h", "w"])])
+    takt("convert", path("m.onnx"), "-o", path("m.taktp"))
+    same(f"sample {mode}, {padding}, {corners}", result(path("k.onnx")), result(path("m.taktp")))
+
+
 def main():
     count = SHAPE[0] * SHAPE[1] * SHAPE[2] * SHAPE[3]
     write_npy("x.npy", "<f4", SHAPE, floats(*[(37 * i % 101) / 7 - 5 for i in range(count)]))
@@ -88,6 +101,10 @@ def main():
         write("m.onnx", shaped, weights, [value("x", [2, 3, "h", "w"])])
         takt("convert", path("m.onnx"), "-o", path("m.taktp"))
         same(f"grid of an image, {corners}", result(path("k.onnx")), result(path("m.taktp")))
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for corners in (0, 1):
+                sample(mode, padding, corners)
     for failure in failures:
         print(f"FAILED: {failure}")
     sys.exit(1 if failures else 0)

@@ -16,7 +16,8 @@ typedef struct sampler {
     bool is_small;
     takt_id x; /* [N, C, size] */
     takt_dim batch, channels, points;
-    int64_t size[3];
+    takt_dim size[3];
+    takt_id count[3]; /* the same as f32, of those without a number */
     /* Per axis and tap, both [N, points]: integers as floats, and weights. */
     takt_id at[3][4], weight[3][4];
     int taps;
@@ -27,32 +28,42 @@ static takt_id number(sampler *s, double v)
     return takt_onnx_scalar(s->c, TAKT_F32, v);
 }
 
-static takt_id clamp(sampler *s, takt_id x, double low, double high)
+/* The size of an axis times `scale` plus `more`: exact in f32 for multiples of a half. */
+static takt_id sized(sampler *s, int axis, double scale, double more)
 {
-    x = takt_binary(s->g, &takt_op_max, x, number(s, low));
-    return takt_binary(s->g, &takt_op_min, x, number(s, high));
+    if (takt_dim_is_number(s->size[axis]))
+        return number(s, (double)s->size[axis] * scale + more);
+    const takt_id scaled = takt_mul(s->g, s->count[axis], number(s, scale));
+    return takt_add(s->g, scaled, number(s, more));
 }
 
-/* Reflects into [low, high], as between two mirrors. */
-static takt_id reflect(sampler *s, takt_id x, double low, double high)
+/* Into the positions of an axis. */
+static takt_id clamp(sampler *s, takt_id x, int axis)
 {
-    const double span = high - low;
-    if (span <= 0)
-        return clamp(s, x, low, low);
+    x = takt_binary(s->g, &takt_op_max, x, number(s, 0));
+    return takt_binary(s->g, &takt_op_min, x, sized(s, axis, 1, -1));
+}
+
+/* Reflects at the first and the last position, or at the outer edges of their pixels. */
+static takt_id reflect(sampler *s, takt_id x, int axis)
+{
+    const double low = s->corners ? 0 : -0.5;
+    if (s->corners && s->size[axis] == 1)
+        return clamp(s, x, axis);
+    takt_id twice = sized(s, axis, 2, s->corners ? -2 : 0);
+    if (s->corners && !takt_dim_is_number(s->size[axis]))
+        twice = takt_binary(s->g, &takt_op_max, twice, number(s, 1)); /* one position: no space */
     takt_id d = takt_unary(s->g, &takt_op_abs, takt_sub(s->g, x, number(s, low)));
-    d = takt_binary(s->g, &takt_op_mod, d, number(s, 2 * span));
-    const takt_id back = takt_sub(s->g, number(s, 2 * span), d);
+    d = takt_binary(s->g, &takt_op_mod, d, twice);
+    const takt_id back = takt_sub(s->g, twice, d);
     return takt_add(s->g, takt_binary(s->g, &takt_op_min, d, back), number(s, low));
 }
 
 static takt_id placed(sampler *s, takt_id x, int axis)
 {
-    const double size = (double)s->size[axis];
-    if (s->padding == BORDER)
-        return clamp(s, x, 0, size - 1);
-    if (s->padding == REFLECTION)
-        return reflect(s, x, s->corners ? 0 : -0.5, s->corners ? size - 1 : size - 0.5);
-    return x;
+    return s->padding == BORDER       ? clamp(s, x, axis)
+           : s->padding == REFLECTION ? reflect(s, x, axis)
+                                      : x;
 }
 
 /* Keys' cubic with a = -0.75 at distance `d` of [0, 2]. */
@@ -72,13 +83,12 @@ static takt_id cubic(sampler *s, takt_id d, bool is_near)
 static void find_taps(sampler *s, takt_id grid, int axis)
 {
     takt_graph *g = s->g;
-    const double size = (double)s->size[axis];
     /* The grid's last axis begins with the innermost coordinate. */
     takt_id x = takt_slice(g, grid, 2, s->rank - 1 - axis, s->rank - axis, 1);
     x = takt_onnx_squeeze(s->c, x, 2);
     x = takt_add(g, x, number(s, 1));
-    x = s->corners ? takt_mul(g, x, number(s, (size - 1) / 2))
-                   : takt_sub(g, takt_mul(g, x, number(s, size / 2)), number(s, 0.5));
+    x = s->corners ? takt_mul(g, x, sized(s, axis, 0.5, -0.5))
+                   : takt_sub(g, takt_mul(g, x, sized(s, axis, 0.5, 0)), number(s, 0.5));
     if (s->mode == NEAREST)
         x = takt_unary(g, &takt_op_round, x);
     if (s->mode != CUBIC)
@@ -117,20 +127,19 @@ static tap find(sampler *s, int code)
     for (int axis = 0; axis < s->rank; axis++) {
         const int k = code % s->taps;
         code /= s->taps;
-        const double last = (double)(s->size[axis] - 1);
         takt_id at = s->at[axis][k];
         if (s->padding == ZEROS) {
-            const takt_id in = clamp(s, at, 0, last);
+            const takt_id in = clamp(s, at, axis);
             const takt_id ok = takt_binary(g, &takt_op_eq, in, at);
             inside = inside == TAKT_NONE ? ok : takt_binary(g, &takt_op_and, inside, ok);
         } else {
             at = takt_unary(g, &takt_op_round, placed(s, at, axis));
         }
-        at = clamp(s, at, 0, last);
+        at = clamp(s, at, axis);
         if (!s->is_small)
             at = takt_cast(g, at, TAKT_I64);
-        const takt_id size =
-            s->is_small ? number(s, (double)s->size[axis]) : takt_scalar_i64(g, s->size[axis]);
+        const takt_id size = s->is_small ? sized(s, axis, 1, 0)
+                                         : takt_onnx_size(s->c, takt_onnx_in(s->c, 0), axis + 2);
         flat = flat == TAKT_NONE ? at : takt_add(g, takt_mul(g, flat, size), at);
         const takt_id w = s->weight[axis][k];
         weight = weight == TAKT_NONE ? w : takt_mul(g, weight, w);
@@ -209,16 +218,16 @@ static takt_status adapt(takt_call *c)
     s.channels = x.dim[1];
     s.points = 1;
     for (int i = 0; i < s.rank; i++) {
-        if (!takt_dim_is_number(x.dim[i + 2]))
-            return takt_onnx_refuse(c, "a dimension without a number");
         s.size[i] = x.dim[i + 2];
+        if (!takt_dim_is_number(s.size[i]))
+            s.count[i] = takt_onnx_cast(c, takt_onnx_size(c, takt_onnx_in(c, 0), i + 2), TAKT_F32);
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, whole, x.dim[i + 2], &whole));
         out[i + 2] = grid.dim[i + 1];
         TAKT_TRY(takt_dim_make(c->g->dims, TAKT_DIM_MUL, s.points, grid.dim[i + 1], &s.points));
     }
     double elements = 1;
     for (int i = 0; i < s.rank; i++)
-        elements *= (double)s.size[i];
+        elements *= takt_dim_is_number(s.size[i]) ? (double)s.size[i] : INFINITY;
     s.is_small = s.mode != NEAREST && elements <= 0x1p24;
     s.x = takt_reshape(c->g, takt_onnx_in(c, 0), (takt_dim[]){s.batch, s.channels, whole}, 3);
     takt_id places = takt_onnx_cast(c, takt_onnx_in(c, 1), TAKT_F32);
