@@ -65,12 +65,17 @@ size_t takt_storage_bytes(const takt_storage *s)
     return s->bytes;
 }
 
-static takt_status read_to(const late_bytes *l, void *to)
+size_t takt_storage_grain(takt_storage *s)
+{
+    return takt_storage_is_late(s) ? ((const late_bytes *)s->user)->from.grain : 0;
+}
+
+static takt_status read_to(const late_bytes *l, size_t first, size_t count, void *to)
 {
     if (l->from.read != NULL)
-        return l->from.read(l->from.user, to);
+        return l->from.read(l->from.user, first, count, to);
     if (to != l->at) /* whose pages are zeros */
-        memset(to, 0, l->bytes);
+        memset(to, 0, count);
     return TAKT_OK;
 }
 
@@ -80,7 +85,7 @@ static takt_status fill(late_bytes *l)
     if (!takt_count_more(l->ctx, l->bytes, &live))
         return takt_fail_memory(l->ctx, "tensor data", l->bytes);
     takt_count_peak(l->ctx, live);
-    const takt_status status = read_to(l, l->at);
+    const takt_status status = read_to(l, 0, l->bytes, l->at);
     if (status == TAKT_OK) {
         l->counted = l->bytes;
         return TAKT_OK;
@@ -115,17 +120,17 @@ takt_status takt_late_check(takt_ctx *ctx)
     return takt_fail_hint(ctx, "load the model again, with a context of its own");
 }
 
+takt_status takt_storage_copy_part(takt_storage *s, size_t first, size_t count, void *to)
+{
+    if (takt_storage_is_late(s))
+        return read_to(s->user, first, count, to);
+    memcpy(to, (const char *)s->data + first, count);
+    return TAKT_OK;
+}
+
 takt_status takt_storage_copy(takt_storage *s, void *to)
 {
-    if (!takt_storage_is_late(s)) {
-        memcpy(to, s->data, s->bytes);
-        return TAKT_OK;
-    }
-    late_bytes *l = s->user;
-    takt_lock_take(&l->lock);
-    const takt_status status = read_to(l, to);
-    takt_lock_give(&l->lock);
-    return status;
+    return takt_storage_copy_part(s, 0, s->bytes, to);
 }
 
 uint64_t takt_tensor_hash(const takt_tensor *t, uint64_t h)

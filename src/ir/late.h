@@ -9,10 +9,12 @@
 #include "ir/tensor.h"
 
 typedef struct takt_late {
-    /* Writes all bytes of the storage, by one thread at a time, maybe more than once. */
-    takt_status (*read)(void *user, void *to);
+    /* Writes bytes [first, first + count) of the storage to `to`. Both are multiples of `grain`, or
+     * end with the storage; maybe by several threads at once, and more than once. */
+    takt_status (*read)(void *user, size_t first, size_t count, void *to);
     void (*done)(void *user); /* after the last use */
     void *user;
+    size_t grain; /* 0: all bytes are read at once */
 } takt_late;
 
 /* `late` is taken over, unless this fails. */
@@ -32,6 +34,11 @@ TAKT_MUST_USE takt_status takt_storage_settle(takt_storage *storage);
 TAKT_MUST_USE takt_status takt_late_check(takt_ctx *ctx);
 /* Copies all bytes, and leaves the storage as it is. */
 TAKT_MUST_USE takt_status takt_storage_copy(takt_storage *storage, void *to);
+/* The same for some bytes of a late storage, by its grain. */
+TAKT_MUST_USE takt_status takt_storage_copy_part(takt_storage *storage, size_t first, size_t count,
+                                                 void *to);
+/* In what multiples of bytes a storage can be read; 0: it is not late, or is read at once. */
+size_t takt_storage_grain(takt_storage *storage);
 /* A hash of the bytes of the tensor, continuing `h`; ctx->has_lost_bytes: they could not be
  * read. */
 uint64_t takt_tensor_hash(const takt_tensor *tensor, uint64_t h);

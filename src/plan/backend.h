@@ -123,15 +123,18 @@ typedef takt_status takt_fill_fn(void *user, const void *from, void *to);
 TAKT_MUST_USE takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format,
                                               size_t bytes, takt_fill_fn *fill, void *user,
                                               size_t *index);
-/* The same for data that several threads may pack: `fill` does part `index` of `count`, and cannot
- * fail. */
-typedef void takt_fill_part_fn(const void *user, const void *from, void *to, size_t index,
-                               size_t count);
+/* The same for data that several threads may pack: `part` does part `index` of `count`. If `span`
+ * says that a part reads only bytes [span[0], span[1]) of the source, `from` is where those begin,
+ * and weights that are in a file are read part by part. */
+typedef takt_status takt_fill_part_fn(const void *user, const void *from, void *to, size_t index,
+                                      size_t count);
+typedef void takt_fill_span_fn(const void *user, size_t index, size_t count, size_t span[2]);
 typedef struct takt_filler {
     const char *format;
     size_t bytes;
     takt_fill_fn *fill;
     takt_fill_part_fn *part; /* or NULL */
+    takt_fill_span_fn *span; /* or NULL */
 } takt_filler;
 TAKT_MUST_USE takt_status takt_planner_packed_by(takt_planner *p, takt_id from,
                                                  const takt_filler *how, void *user, size_t *index);

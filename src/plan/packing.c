@@ -1,43 +1,26 @@
-/* packing.c - constants in other layouts, which steps read instead of them: packed by all threads
- * of the plan, once for all plans of a graph. */
+/* packing.c - constants in other layouts, which steps read instead of them: packed once for all
+ * plans of a graph. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/late.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
 #include "plan/basis.h"
 #include "plan/builder.h"
+#include "plan/pack_fill.h"
 #include "plan/packs.h"
 
-/* Bytes that are in a file alone are read into memory that the next ones reuse. */
-static takt_status read_late(takt_builder *b, const takt_tensor *t, const void **bytes)
-{
-    const size_t size = takt_storage_bytes(t->storage);
-    if (takt_storage_room(b->late_room) < size) {
-        takt_storage_release(b->late_room); /* first, so that the two never exist together */
-        TAKT_TRY(takt_storage_create(b->p.ctx, size, &b->late_room));
-    }
-    *bytes = (const char *)takt_storage_data(b->late_room) + t->offset;
-    return takt_storage_copy(t->storage, takt_storage_data(b->late_room));
-}
-
-/* On the host, whichever backend requests it. */
-static takt_status constant_bytes(takt_builder *b, takt_id node, const void **bytes)
+/* The tensor that a constant node's bytes are in, on the host, whichever backend requests it. */
+static takt_status tensor_of(takt_builder *b, takt_id node, const takt_tensor **tensor)
 {
     uint32_t buffer;
     const takt_space space = b->space;
     b->space = TAKT_HOST;
     const takt_status status = takt_builder_buffer(b, node, &buffer);
     b->space = space;
-    TAKT_TRY(status);
-    const takt_tensor *t = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
-    if (takt_storage_is_late(t->storage))
-        TAKT_TRY(read_late(b, t, bytes));
-    else
-        *bytes = takt_tensor_data(t);
-    *bytes = (const char *)*bytes + b->root_offset[node];
-    return TAKT_OK;
+    if (status == TAKT_OK)
+        *tensor = &b->p.plan->constants[b->p.plan->buffers[buffer].index];
+    return status;
 }
 
 /* Where the bytes of a constant are: a node's, or a tensor's of a subgraph. */
@@ -46,36 +29,15 @@ typedef struct pack_source {
     const takt_tensor *tensor; /* or NULL */
 } pack_source;
 
-typedef struct shared_fill {
-    takt_fill_part_fn *part;
-    const void *user, *from;
-    void *to;
-    size_t count;
-} shared_fill;
-
-static void fill_one(void *user, size_t task, int thread)
+static takt_status write_pack(takt_builder *b, const pack_source *from, const takt_pack_name *name,
+                              void *user, void *to)
 {
-    const shared_fill *s = user;
-    (void)thread;
-    s->part(s->user, s->from, s->to, task, s->count);
-}
-
-/* By all threads of the plan, if that pays off. */
-static takt_status fill_pack(takt_builder *b, const takt_pack_name *name, void *user,
-                             const void *from, void *to)
-{
-    enum { LEAST = 1 << 18, EACH = 4 /* parts of a thread */ };
-    const int threads = b->p.plan->threads;
-    if (name->part == NULL || name->bytes < LEAST || threads < 2)
-        return name->fill(user, from, to);
-    if (b->pool == NULL)
-        TAKT_TRY(takt_pool_create(b->p.ctx, threads, NULL, &b->pool));
-    shared_fill s = {name->part, user, from, to, EACH * (size_t)threads};
-    const bool is_leased = takt_pool_try_lease(b->pool);
-    takt_pool_run(is_leased ? b->pool : NULL, fill_one, &s, s.count);
-    if (is_leased)
-        takt_pool_release(b->pool);
-    return TAKT_OK;
+    takt_pack_work w = {.name = name, .user = user, .tensor = from->tensor, .to = to};
+    if (w.tensor == NULL) {
+        TAKT_TRY(tensor_of(b, from->node, &w.tensor));
+        w.offset = b->root_offset[from->node];
+    }
+    return takt_builder_fill(b, &w);
 }
 
 /* The packed form of `from`, as a constant of raw bytes. */
@@ -91,13 +53,7 @@ static takt_status make_pack(takt_builder *b, const pack_source *from, const tak
         TAKT_TRY(takt_tensor_create(b->p.ctx, &type, &packed));
     takt_status status = TAKT_OK;
     if (!b->p.settings->is_dry) {
-        const void *source = NULL;
-        if (from->tensor != NULL)
-            source = takt_tensor_data(from->tensor);
-        else
-            status = constant_bytes(b, from->node, &source);
-        if (status == TAKT_OK)
-            status = fill_pack(b, name, user, source, takt_tensor_data(&packed));
+        status = write_pack(b, from, name, user, takt_tensor_data(&packed));
         if (status == TAKT_OK)
             status = takt_storage_share(&packed.storage);
     }
@@ -188,7 +144,8 @@ static takt_status get_pack(takt_builder *b, const takt_pack_name *name, void *u
 takt_status takt_planner_packed(takt_planner *p, takt_id from, const char *format, size_t bytes,
                                 takt_fill_fn *fill, void *user, size_t *index)
 {
-    return takt_planner_packed_by(p, from, &(takt_filler){format, bytes, fill, NULL}, user, index);
+    return takt_planner_packed_by(p, from, &(takt_filler){format, bytes, fill, NULL, NULL}, user,
+                                  index);
 }
 
 takt_status takt_planner_packed_by(takt_planner *p, takt_id from, const takt_filler *how,
@@ -198,7 +155,7 @@ takt_status takt_planner_packed_by(takt_planner *p, takt_id from, const takt_fil
     const char *format = how->format;
     const size_t bytes = how->bytes;
     takt_fill_fn *fill = how->fill;
-    const takt_pack_name name = {from, format, bytes, fill, b->space, how->part};
+    const takt_pack_name name = {from, format, bytes, fill, b->space, how->part, how->span};
     uint32_t buffer = UINT32_MAX;
     const char *kept = NULL;
     if (!p->is_constant[from])

@@ -16,6 +16,7 @@ typedef struct takt_pack_name {
     takt_fill_fn *fill;      /* NULL for the value itself */
     takt_space space;        /* of its bytes */
     takt_fill_part_fn *part; /* how several threads do it, or NULL; not part of the name */
+    takt_fill_span_fn *span; /* what a part reads, or NULL; nor this */
 } takt_pack_name;
 
 /* `is_sized`: per node of the graph, depends on sizes, so it is not shared. Copied. */

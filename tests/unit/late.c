@@ -24,9 +24,10 @@ typedef struct origin {
     bool is_gone;
 } origin;
 
-static takt_status read_in(void *user, void *to)
+static takt_status read_in(void *user, size_t first, size_t count, void *to)
 {
     origin *o = user;
+    EXPECT(first == 0 && count == BYTES, "%zu, %zu", first, count);
     o->reads++;
     if (o->is_gone)
         return takt_fail(o->ctx, TAKT_E_FILE_READ, "the file is gone");
@@ -42,7 +43,7 @@ static void end(void *user)
 static takt_storage *make(origin *o)
 {
     takt_storage *s;
-    const takt_late late = {read_in, end, o};
+    const takt_late late = {.read = read_in, .done = end, .user = o};
     EXPECT_OK(NULL, takt_ctx_create(NULL, &o->ctx));
     EXPECT_OK(o->ctx, takt_storage_create_late(o->ctx, BYTES, &late, &s));
     EXPECT(takt_storage_is_late(s) && o->reads == 0, "%d reads", o->reads);
@@ -118,7 +119,7 @@ static void refused(void)
     origin o = {.is_gone = true};
     takt_model *m = NULL;
     takt_plan *plan;
-    const takt_late late = {read_in, end, &o};
+    const takt_late late = {.read = read_in, .done = end, .user = &o};
     snprintf(saved, sizeof saved, "%s%s", getenv("TAKT_TEST_TMP"), path);
     (void)remove(saved);
     EXPECT_OK(NULL, takt_ctx_create(NULL, &o.ctx));

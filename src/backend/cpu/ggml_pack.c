@@ -4,30 +4,58 @@
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
 
-/* Part `index` of `count`: some of the panels of all matrices. */
-static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+/* Panels [*begin, *end) of all matrices are part `index` of `count`. */
+static void share(const takt_ggml_operand *o, size_t index, size_t count, size_t *begin,
+                  size_t *end)
+{
+    const size_t all = takt_ggml_panels(o->rows.n) * o->matrices;
+    const size_t each = all / count, more = all % count;
+    *begin = index * each + (index < more ? index : more);
+    *end = *begin + each + (index < more);
+}
+
+static size_t row_bytes(const takt_ggml_operand *o)
+{
+    return o->rows.blocks * takt_ggml_formats[o->rows.format].bytes;
+}
+
+/* Where the rows of a panel begin. */
+static size_t row_of(const takt_ggml_operand *o, size_t panel)
+{
+    const size_t panels = takt_ggml_panels(o->rows.n);
+    return panel / panels * o->rows.n + panel % panels * TAKT_GGML_PANEL;
+}
+
+static void span(const void *user, size_t index, size_t count, size_t bytes[2])
 {
     const takt_ggml_operand *o = user;
-    const size_t panels = takt_ggml_panels(o->rows.n), all = panels * o->matrices;
-    const size_t row = o->rows.blocks * takt_ggml_formats[o->rows.format].bytes;
+    share(o, index, count, &bytes[0], &bytes[1]);
+    bytes[0] = row_of(o, bytes[0]) * row_bytes(o);
+    bytes[1] = row_of(o, bytes[1]) * row_bytes(o);
+}
+
+static takt_status pack_part(const void *user, const void *from, void *to, size_t index,
+                             size_t count)
+{
+    const takt_ggml_operand *o = user;
+    const size_t panels = takt_ggml_panels(o->rows.n);
     const size_t panel = o->rows.blocks * takt_ggml_panel_block(o->rows.format);
-    const size_t each = all / count, more = all % count;
-    const size_t begin = index * each + (index < more ? index : more);
-    const size_t end = begin + each + (index < more);
+    size_t begin, end;
+    share(o, index, count, &begin, &end);
     for (size_t i = begin; i < end; i++) {
-        const size_t matrix = i / panels, first = i % panels * TAKT_GGML_PANEL;
-        const size_t left = o->rows.n - first;
+        const size_t left = o->rows.n - i % panels * TAKT_GGML_PANEL;
         takt_ggml_rows rows = o->rows;
         rows.n = left < TAKT_GGML_PANEL ? left : TAKT_GGML_PANEL;
-        rows.src = (const void *)((const char *)from + (matrix * o->rows.n + first) * row);
-        takt_ggml_pack(&rows, (char *)to + matrix * o->each + i % panels * panel);
+        rows.src =
+            (const void *)((const char *)from + (row_of(o, i) - row_of(o, begin)) * row_bytes(o));
+        takt_ggml_pack(&rows, (char *)to + i / panels * o->each + i % panels * panel);
     }
+    return TAKT_OK;
 }
 
 static takt_status fill(void *user, const void *from, void *to)
 {
-    pack_part(user, from, to, 0, 1);
-    return TAKT_OK;
+    return pack_part(user, from, to, 0, 1);
 }
 
 /* Bytes of all panels; false: there are too many. */
@@ -69,14 +97,15 @@ takt_status takt_ggml_operand_add(takt_planner *p, takt_id node, takt_ggml_forma
                                takt_ggml_formats[format].name, o->rows.n, blocks, o->matrices);
     if (name == NULL)
         return TAKT_ERR_MEMORY;
-    const takt_filler filler = {name, bytes, fill, pack_part};
+    const takt_filler filler = {name, bytes, fill, pack_part, span};
     return takt_planner_packed_by(p, node, &filler, o, &o->in);
 }
 
 void takt_ggml_operand_before(const takt_ggml_operand *o, const takt_step *s, const takt_task *t)
 {
     if (!o->is_packed)
-        pack_part(o, takt_view_data(t, &s->in[o->in]), (char *)t->scratch + o->packed_at, 0, 1);
+        (void)pack_part(o, takt_view_data(t, &s->in[o->in]), (char *)t->scratch + o->packed_at, 0,
+                        1);
 }
 
 const uint8_t *takt_ggml_operand_at(const takt_ggml_operand *o, const takt_step *s,

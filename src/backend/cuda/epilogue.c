@@ -143,18 +143,19 @@ static void pack_lines(const takt_cuda_matrices *m, const float *from, float *to
                 y[k * columns + j] = x[k * m->row + j * m->col];
 }
 
-static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+static takt_status pack_part(const void *user, const void *from, void *to, size_t index,
+                             size_t count)
 {
     const takt_cuda_matrices *m = user;
     const size_t all = m->count * ((m->k + SIDE - 1) / SIDE);
     for (size_t i = all * index / count; i < all * (index + 1) / count; i++)
         pack_lines(m, from, to, i);
+    return TAKT_OK;
 }
 
 static takt_status pack(void *user, const void *from, void *to)
 {
-    pack_part(user, from, to, 0, 1);
-    return TAKT_OK;
+    return pack_part(user, from, to, 0, 1);
 }
 
 takt_status takt_cuda_packed(takt_planner *p, takt_id from, const takt_cuda_matrices *m,
@@ -167,6 +168,6 @@ takt_status takt_cuda_packed(takt_planner *p, takt_id from, const takt_cuda_matr
         return TAKT_ERR_MEMORY;
     *kept = *m;
     const size_t bytes = m->count * takt_cuda_lines(m) * takt_cuda_columns(m->n) * sizeof(float);
-    const takt_filler filler = {format, bytes, pack, pack_part};
+    const takt_filler filler = {format, bytes, pack, pack_part, NULL};
     return takt_planner_packed_by(p, from, &filler, kept, index);
 }

@@ -57,12 +57,14 @@ static takt_status pack(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+static takt_status pack_part(const void *user, const void *from, void *to, size_t index,
+                             size_t count)
 {
     const takt_conv_shape *s = user;
     const size_t columns = takt_cuda_columns(s->cout);
     takt_winograd_pack_part(s, (takt_panels){columns, columns}, transform(), from, to,
                             (const size_t[2]){index, count});
+    return TAKT_OK;
 }
 
 static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape *s, size_t *index)
@@ -72,7 +74,7 @@ static takt_status add_weights(takt_planner *p, takt_id w, const takt_conv_shape
         return TAKT_ERR_MEMORY;
     *kept = *s;
     const size_t bytes = POINTS * s->cin * takt_cuda_columns(s->cout) * sizeof(float);
-    const takt_filler filler = {"cuda winograd nhwc", bytes, pack, pack_part};
+    const takt_filler filler = {"cuda winograd nhwc", bytes, pack, pack_part, NULL};
     return takt_planner_packed_by(p, w, &filler, kept, index);
 }
 

@@ -3,65 +3,11 @@
 
 #include <string.h>
 
-#include "base/lock.h"
 #include "base/mem.h"
 #include "io/held_file.h"
 #include "ir/late.h"
 
-enum { LEAST = 1 << 10 /* bytes */, CHUNK = 1 << 13 /* blocks */ };
-
-/* ---- stash ---- */
-
-struct takt_gguf_stash {
-    takt_ctx *ctx;
-    atomic_uint references;
-    takt_lock lock;
-    uint8_t *at; /* NULL: there is nothing in it */
-    size_t bytes;
-};
-
-takt_status takt_gguf_stash_create(takt_ctx *ctx, takt_gguf_stash **stash)
-{
-    void *block;
-    *stash = NULL;
-    TAKT_TRY(takt_mem_zero(ctx, 1, sizeof **stash, "weights", &block));
-    *stash = block;
-    (*stash)->ctx = ctx;
-    atomic_init(&(*stash)->references, 1);
-    return TAKT_OK;
-}
-
-void takt_gguf_stash_release(takt_gguf_stash *s)
-{
-    if (s == NULL || atomic_fetch_sub_explicit(&s->references, 1, memory_order_acq_rel) != 1)
-        return;
-    takt_ctx *ctx = s->ctx;
-    takt_mem_put(ctx, s->at, s->bytes);
-    takt_mem_put(ctx, s, sizeof *s);
-}
-
-/* Puts `at` in, or NULL, and returns what was there. */
-static uint8_t *exchange(takt_gguf_stash *s, uint8_t *at, size_t bytes, size_t *had)
-{
-    takt_lock_take(&s->lock);
-    uint8_t *was = s->at;
-    *had = s->bytes;
-    s->at = at;
-    s->bytes = bytes;
-    takt_lock_give(&s->lock);
-    return was;
-}
-
-static bool take(takt_gguf_stash *s, void *to, size_t bytes)
-{
-    size_t had;
-    uint8_t *at = exchange(s, NULL, 0, &had);
-    const bool fits = at != NULL && had == bytes;
-    if (fits)
-        memcpy(to, at, bytes);
-    takt_mem_put(s->ctx, at, had);
-    return fits;
-}
+enum { LEAST = 1 << 10 /* bytes */, CHUNK = 4 * TAKT_GGUF_CHUNK /* blocks */ };
 
 /* ---- pieces ---- */
 
@@ -75,7 +21,6 @@ typedef struct piece {
 typedef struct pieces {
     takt_ctx *ctx;
     takt_gguf_part part;
-    size_t blocks; /* of all pieces */
     size_t count;
     piece at[TAKT_GGUF_STACK];
 } pieces;
@@ -89,66 +34,60 @@ static void put(void *user)
     takt_mem_put(p->ctx, p, sizeof *p);
 }
 
-/* Where the parts of the next blocks go; other NULL: nothing is stashed. */
-typedef struct target {
-    uint8_t *to, *other;
-} target;
-
-static takt_status read_piece(const pieces *p, const piece *from, uint8_t *chunk, target *t)
+/* Bytes [first, first + count) of the stack. */
+static takt_status read_bytes(const pieces *p, size_t first, size_t count, uint8_t *to)
 {
-    const size_t size = from->type->bytes;
-    for (size_t at = 0; at < from->bytes; at += CHUNK * size) {
-        const size_t left = from->bytes - at, bytes = left < CHUNK * size ? left : CHUNK * size;
-        const size_t count = bytes / size;
-        TAKT_TRY(takt_file_part(p->ctx, from->file->path, from->file->file, from->offset + at,
-                                chunk, bytes));
-        p->part.part(from->type, chunk, count, t->to);
-        t->to += count * p->part.width;
-        if (t->other == NULL)
+    for (size_t i = 0, n; count > 0; first -= p->at[i++].bytes) {
+        const piece *from = &p->at[i];
+        if (first >= from->bytes)
             continue;
-        p->part.other(from->type, chunk, count, t->other);
-        t->other += count * p->part.other_width;
+        n = from->bytes - first < count ? from->bytes - first : count;
+        TAKT_TRY(takt_file_part(p->ctx, from->file->path, from->file->file, from->offset + first,
+                                to, n));
+        to += n;
+        first += n;
+        count -= n;
     }
     return TAKT_OK;
 }
 
-static takt_status read_pieces(const pieces *p, uint8_t *chunk, target t)
+/* Parts of `count` blocks from block `first` on; other NULL: nothing is stashed. */
+static takt_status read_blocks(const pieces *p, size_t first, size_t count, uint8_t *to,
+                               uint8_t *other)
 {
-    for (size_t i = 0; i < p->count; i++)
-        TAKT_TRY(read_piece(p, &p->at[i], chunk, &t));
-    return TAKT_OK;
-}
-
-static takt_status read_parts(const pieces *p, uint8_t *to)
-{
-    const size_t room = (size_t)CHUNK * p->at[0].type->bytes;
-    size_t bytes = p->part.other != NULL ? p->blocks * p->part.other_width : 0;
-    void *chunk, *other = NULL;
-    if (p->part.stash != NULL && p->part.other == NULL &&
-        take(p->part.stash, to, p->blocks * p->part.width))
-        return TAKT_OK;
+    const takt_gguf_type *type = p->at[0].type;
+    const takt_gguf_part *part = &p->part;
+    const size_t room = (count < CHUNK ? count : CHUNK) * type->bytes;
+    takt_status status = TAKT_OK;
+    void *chunk;
     TAKT_TRY(takt_mem_get(p->ctx, room, "blocks of weights", &chunk));
-    takt_status status =
-        bytes > 0 ? takt_mem_get(p->ctx, bytes, "scales of weights", &other) : TAKT_OK;
-    if (status == TAKT_OK)
-        status = read_pieces(p, chunk, (target){to, other});
-    if (status == TAKT_OK && other != NULL)
-        other = exchange(p->part.stash, other, bytes, &bytes);
-    takt_mem_put(p->ctx, other, bytes);
+    for (size_t at = 0, n; status == TAKT_OK && at < count; at += n) {
+        n = count - at < CHUNK ? count - at : CHUNK;
+        status = read_bytes(p, (first + at) * type->bytes, n * type->bytes, chunk);
+        if (status != TAKT_OK)
+            break;
+        part->part(type, chunk, n, to + at * part->width);
+        if (other != NULL)
+            part->other(type, chunk, n, other + (first + at) * part->other_width);
+    }
     takt_mem_put(p->ctx, chunk, room);
     return status;
 }
 
-static takt_status read(void *user, void *to)
+static takt_status read(void *user, size_t first, size_t count, void *to)
 {
     const pieces *p = user;
-    uint8_t *at = to;
-    if (p->part.part != NULL)
-        return read_parts(p, to);
-    for (size_t i = 0; i < p->count; at += p->at[i++].bytes)
-        TAKT_TRY(takt_file_part(p->ctx, p->at[i].file->path, p->at[i].file->file, p->at[i].offset,
-                                at, p->at[i].bytes));
-    return TAKT_OK;
+    const takt_gguf_part *part = &p->part;
+    if (part->part == NULL)
+        return read_bytes(p, first, count, to);
+    if (part->stash != NULL && part->other == NULL && takt_gguf_stash_take(part->stash, to))
+        return TAKT_OK;
+    const size_t begin = first / part->width, blocks = count / part->width;
+    uint8_t *other = part->other != NULL ? takt_gguf_stash_open(part->stash) : NULL;
+    const takt_status status = read_blocks(p, begin, blocks, to, other);
+    if (other != NULL)
+        takt_gguf_stash_close(part->stash, begin, status == TAKT_OK ? begin + blocks : begin);
+    return status;
 }
 
 /* ---- recipes ---- */
@@ -168,13 +107,32 @@ static void put_recipes(void *user)
     takt_mem_put(r->ctx, r, sizeof *r);
 }
 
-static takt_status follow(void *user, void *to)
+static takt_status follow(void *user, size_t first, size_t count, void *to)
 {
     const recipes *r = user;
-    uint8_t *at = to;
-    for (size_t i = 0; i < r->count; at += r->bytes[i++])
-        TAKT_TRY(r->at[i].read(r->at[i].user, at));
+    uint8_t *out = to;
+    for (size_t i = 0, n; count > 0; first -= r->bytes[i++]) {
+        if (first >= r->bytes[i])
+            continue;
+        n = r->bytes[i] - first < count ? r->bytes[i] - first : count;
+        TAKT_TRY(r->at[i].read(r->at[i].user, first, n, out));
+        out += n;
+        first += n;
+        count -= n;
+    }
     return TAKT_OK;
+}
+
+/* The greatest of all grains, if tensors begin and parts of them end at its multiples. */
+static size_t grain_of(const recipes *r)
+{
+    size_t grain = r->at[0].grain;
+    for (size_t i = 1; i < r->count; i++)
+        grain = r->at[i].grain > grain ? r->at[i].grain : grain;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].grain == 0 || grain % r->at[i].grain != 0 || r->bytes[i] % grain != 0)
+            return 0;
+    return grain;
 }
 
 static takt_status collect(const takt_gguf_model *m, const takt_gguf_stack *s, takt_late *late)
@@ -190,7 +148,7 @@ static takt_status collect(const takt_gguf_model *m, const takt_gguf_stack *s, t
         r->count += status == TAKT_OK;
     }
     if (status == TAKT_OK)
-        *late = (takt_late){follow, put_recipes, r};
+        *late = (takt_late){follow, put_recipes, r, grain_of(r)};
     else
         put_recipes(r);
     return status;
@@ -214,7 +172,6 @@ static takt_status hold(const takt_gguf_model *m, const takt_gguf_stack *s, piec
         takt_held_file *file;
         TAKT_TRY(takt_skim_hold(takt_gguf_home(m, t)->skim, &file));
         p->at[p->count++] = (piece){file, t->type, t->offset, t->bytes};
-        p->blocks += t->bytes / t->type->bytes;
     }
     return TAKT_OK;
 }
@@ -223,16 +180,18 @@ static takt_status hold(const takt_gguf_model *m, const takt_gguf_stack *s, piec
 static takt_status open_pieces(const takt_gguf_model *m, const takt_gguf_stack *s,
                                takt_gguf_part part, takt_late *late)
 {
+    const size_t grain = part.part == NULL    ? 1
+                         : part.other != NULL ? TAKT_GGUF_CHUNK * part.width
+                                              : 0;
     void *block;
     TAKT_TRY(takt_mem_zero(m->ctx, 1, sizeof(pieces), "weights", &block));
     pieces *p = block;
     p->ctx = m->ctx;
     p->part = part;
-    if (part.stash != NULL)
-        atomic_fetch_add_explicit(&part.stash->references, 1, memory_order_relaxed);
+    p->part.stash = takt_gguf_stash_retain(part.stash);
     const takt_status status = hold(m, s, p);
     if (status == TAKT_OK)
-        *late = (takt_late){read, put, p};
+        *late = (takt_late){read, put, p, grain};
     else
         put(p);
     return status;

@@ -3,15 +3,11 @@
 #define TAKT_IO_GGUF_LATE_H
 
 #include "io/gguf/model.h"
+#include "io/gguf/stash.h"
 
 /* Blocks [first, first + count) of a tensor as a part of the stored value. */
 typedef void takt_gguf_part_fn(const takt_gguf_type *type, const uint8_t *blocks, size_t count,
                                uint8_t *to);
-
-/* Parts of blocks that were met while another part was read: they are read next. */
-typedef struct takt_gguf_stash takt_gguf_stash;
-TAKT_MUST_USE takt_status takt_gguf_stash_create(takt_ctx *ctx, takt_gguf_stash **stash);
-void takt_gguf_stash_release(takt_gguf_stash *stash); /* accepts NULL */
 
 /* What part of the blocks a tensor of the graph has; `part` NULL: all their bytes. */
 typedef struct takt_gguf_part {

@@ -98,7 +98,7 @@ static takt_status load_both(takt_gguf_model *m, const takt_gguf_stack *s, takt_
     const takt_type levels = {.dtype = l->levels, .rank = 2, .dim = {n, k}};
     const takt_type scales = {.dtype = TAKT_F16, .rank = 2, .dim = {n, k / 32}};
     takt_gguf_stash *stash;
-    TAKT_TRY(takt_gguf_stash_create(m->ctx, &stash));
+    TAKT_TRY(takt_gguf_stash_create(m->ctx, (size_t)(n * (k / 32)), 2, &stash));
     const takt_gguf_part first = {.part = take_levels,
                                   .width = l->levels == TAKT_U4 ? 16 : 32,
                                   .other = take_scales,

@@ -125,7 +125,7 @@ takt_status takt_gguf_bytes(const takt_gguf_model *m, const takt_gguf_tensor *t,
     if (m->recipe == NULL)
         return takt_source_copy(home, home->bytes + t->offset, to, t->bytes);
     TAKT_TRY(m->recipe(m->user, t, &late));
-    const takt_status status = late.read(late.user, to);
+    const takt_status status = late.read(late.user, 0, t->bytes, to);
     late.done(late.user);
     return status;
 }

@@ -10,6 +10,19 @@ bool takt_hf_is_plain(const takt_hf_order *o)
     return o->move == TAKT_HF_AS_IS || o->move == TAKT_HF_FLAT || o->move == TAKT_HF_BEHIND;
 }
 
+size_t takt_hf_grain(const takt_hf_order *o, size_t bytes)
+{
+    switch (o->move) {
+    case TAKT_HF_AS_IS:
+    case TAKT_HF_FLAT:
+    case TAKT_HF_BEHIND: return 1;
+    case TAKT_HF_PAIRS: return o->size * o->width; /* rows stay in their head */
+    case TAKT_HF_PLUS_ONE:
+    case TAKT_HF_DECAY: return bytes / o->rows;
+    default: return 0;
+    }
+}
+
 /* The two halves of a head of `size` rows are interleaved. */
 static size_t paired(const takt_hf_order *o, size_t row)
 {

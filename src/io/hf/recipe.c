@@ -11,10 +11,10 @@
 
 enum { CHUNK = 1 << 20 /* bytes */ };
 
-typedef struct part {
+typedef struct place {
     takt_held_file *file;
     uint64_t offset;
-} part;
+} place;
 
 typedef struct recipe {
     takt_ctx *ctx;
@@ -22,7 +22,7 @@ typedef struct recipe {
     takt_hf_order order;
     size_t bytes; /* of a part in the tensor */
     size_t count;
-    part at[]; /* one, or one per expert */
+    place at[]; /* one, or one per expert */
 } recipe;
 
 static void put(void *user)
@@ -34,36 +34,43 @@ static void put(void *user)
     takt_mem_put(r->ctx, r, r->block);
 }
 
-static takt_status read_part(const recipe *r, const part *p, size_t at, void *to, size_t count)
+static takt_status read_part(const recipe *r, size_t part, size_t at, size_t count, void *to)
 {
+    const place *p = &r->at[part];
     return takt_file_part(r->ctx, p->file->path, p->file->file, p->offset + at, to, count);
 }
 
-static takt_status read_ordered(const recipe *r, uint8_t *to)
+/* The rows of the file that bytes [first, first + count) of the tensor consist of. */
+static takt_status read_ordered(const recipe *r, size_t first, size_t count, uint8_t *to)
 {
     const takt_hf_order *o = &r->order;
+    const size_t row = r->bytes / o->rows, begin = first / row, end = (first + count) / row;
     const size_t most = o->width < CHUNK ? CHUNK / o->width : 1;
-    const size_t each = most < o->rows ? most : o->rows;
+    const size_t each = most < end - begin ? most : end - begin;
     takt_status status = TAKT_OK;
     void *rows;
     TAKT_TRY(takt_mem_get(r->ctx, each * o->width, "rows of weights", &rows));
-    for (size_t i = 0, n; status == TAKT_OK && i < o->rows; i += n) {
-        n = o->rows - i < each ? o->rows - i : each;
-        status = read_part(r, &r->at[0], i * o->width, rows, n * o->width);
+    for (size_t i = begin, n; status == TAKT_OK && i < end; i += n) {
+        n = end - i < each ? end - i : each;
+        status = read_part(r, 0, i * o->width, n * o->width, rows);
         if (status == TAKT_OK)
-            takt_hf_put_rows(o, rows, i, n, to);
+            takt_hf_put_rows(o, rows, i - begin, n, to);
     }
     takt_mem_put(r->ctx, rows, each * o->width);
     return status;
 }
 
-static takt_status read(void *user, void *to)
+static takt_status read(void *user, size_t first, size_t count, void *to)
 {
     const recipe *r = user;
+    uint8_t *out = to;
     if (!takt_hf_is_plain(&r->order))
-        return read_ordered(r, to);
-    for (size_t i = 0; i < r->count; i++)
-        TAKT_TRY(read_part(r, &r->at[i], 0, (uint8_t *)to + i * r->bytes, r->bytes));
+        return read_ordered(r, first, count, to);
+    for (size_t n; count > 0; first += n, count -= n, out += n) {
+        const size_t part = first / r->bytes, at = first % r->bytes;
+        n = r->bytes - at < count ? r->bytes - at : count;
+        TAKT_TRY(read_part(r, part, at, n, out));
+    }
     return TAKT_OK;
 }
 
@@ -137,7 +144,7 @@ static takt_status create(takt_hf *h, const takt_hf_tensor *made, const takt_ggu
     takt_hf_order order;
     void *block;
     TAKT_TRY(find_order(h, made, t, &order));
-    const size_t bytes = sizeof(recipe) + made->count * sizeof(part);
+    const size_t bytes = sizeof(recipe) + made->count * sizeof(place);
     TAKT_TRY(takt_mem_zero(h->ctx, bytes, 1, "weights", &block));
     recipe *r = block;
     r->ctx = h->ctx;
@@ -146,7 +153,7 @@ static takt_status create(takt_hf *h, const takt_hf_tensor *made, const takt_ggu
     r->count = made->count;
     r->bytes = t->bytes / made->count;
     for (const takt_hf_piece *p = made->pieces; p != NULL; p = p->next)
-        r->at[p->number] = (part){takt_held_file_retain(h->files[p->file]), p->offset};
+        r->at[p->number] = (place){takt_held_file_retain(h->files[p->file]), p->offset};
     if (order.move == TAKT_HF_BEHIND)
         r->at[0].offset += (uint64_t)made->heads * order.width;
     *out = r;
@@ -160,10 +167,10 @@ typedef struct floats {
     float at[];
 } floats;
 
-static takt_status copy(void *user, void *to)
+static takt_status copy(void *user, size_t first, size_t count, void *to)
 {
     const floats *f = user;
-    memcpy(to, f->at, f->bytes);
+    memcpy(to, (const char *)f->at + first, count);
     return TAKT_OK;
 }
 
@@ -181,7 +188,7 @@ static takt_status keep_floats(takt_ctx *ctx, const float *values, size_t bytes,
     f->ctx = ctx;
     f->bytes = bytes;
     memcpy(f->at, values, bytes);
-    *late = (takt_late){copy, put_floats, f};
+    *late = (takt_late){copy, put_floats, f, 1};
     return TAKT_OK;
 }
 
@@ -194,6 +201,6 @@ takt_status takt_hf_recipe(void *user, const takt_gguf_tensor *t, takt_late *lat
     if (made->made != NULL)
         return keep_floats(h->ctx, made->made, t->bytes, late);
     TAKT_TRY(create(h, made, t, &r));
-    *late = (takt_late){read, put, r};
+    *late = (takt_late){read, put, r, takt_hf_grain(&r->order, r->bytes)};
     return TAKT_OK;
 }

@@ -80,12 +80,12 @@ static inline void pack_rows(const takt_blocks_job *j, size_t first, size_t colu
     }
 }
 
-void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, uint32_t *words)
+void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words)
 {
     const size_t deep = takt_blocks_deep(j->k), each = takt_blocks_words(j->bits, deep);
     const bool is_whole =
         !j->is_across && j->k % (32 / j->bits) == 0 && (j->bits == 8 || j->bits == 4);
-    for (size_t p = begin; p < end; p++) {
+    for (size_t p = 0; p < takt_blocks_panels(j->n); p++) {
         uint32_t *to = words + p * each;
         const size_t first = p * TAKT_BLOCKS_PANEL;
         const size_t columns = j->n - first < TAKT_BLOCKS_PANEL ? j->n - first : TAKT_BLOCKS_PANEL;
@@ -98,11 +98,6 @@ void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, u
         else
             pack_panel(j, first, columns, to);
     }
-}
-
-void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words)
-{
-    takt_blocks_pack_some(j, 0, takt_blocks_panels(j->n), words);
 }
 
 void takt_blocks_pack_floats(const takt_blocks_job *j, size_t size, void *to)

@@ -70,8 +70,6 @@ typedef struct takt_blocks_job {
 } takt_blocks_job;
 
 void takt_blocks_pack(const takt_blocks_job *j, uint32_t *words);
-/* Panels [begin, end) of them. */
-void takt_blocks_pack_some(const takt_blocks_job *j, size_t begin, size_t end, uint32_t *words);
 /* Parameters of blocks, [n][count] (or [count][n] where is_across), to [panel][count][16]: floats
  * by their size of 2 or 4 bytes, zero beyond n; levels by `bits`. */
 void takt_blocks_pack_floats(const takt_blocks_job *j, size_t size, void *to);

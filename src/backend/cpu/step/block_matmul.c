@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backend/cpu/block_floats.h"
+#include "backend/cpu/block_words.h"
 #include "backend/cpu/conv/run.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cut.h"
@@ -27,8 +28,9 @@ typedef struct facts {
     size_t m;
     takt_blocks b; /* without its pointers */
     bool is_signed;
-    takt_dtype zero;  /* of the zero points; the element type of b, or f32 */
-    bool zero_is_one; /* for all weights */
+    takt_blocks_job levels; /* how they are packed */
+    takt_dtype zero;        /* of the zero points; the element type of b, or f32 */
+    bool zero_is_one;       /* for all weights */
     operand words, scale, zeros;
     size_t a, bias; /* into step->in; bias may be SIZE_MAX */
     takt_block_i8_fn *bytes;
@@ -55,43 +57,34 @@ static const char *accepts(const takt_graph *g, takt_id node)
 
 /* ---- packing ---- */
 
-static takt_blocks_job job_of(const facts *f, bool parameters, const void *from)
+static takt_blocks_job levels_of(const facts *f)
 {
-    return (takt_blocks_job){.n = f->b.n,
-                             .k = parameters ? takt_blocks_count(&f->b) : f->b.k,
-                             .bits = f->b.bits,
-                             .is_signed = f->is_signed,
-                             .src = from};
+    return (takt_blocks_job){
+        .n = f->b.n, .k = f->b.k, .bits = f->b.bits, .is_signed = f->is_signed};
 }
 
-/* Part `index` of `count`: some of the panels. */
-static void words_part(const void *user, const void *from, void *to, size_t index, size_t count)
+/* Scales or zero points. */
+static takt_blocks_job parameters_of(const facts *f, const void *from)
 {
-    const facts *f = user;
-    const takt_blocks_job job = job_of(f, false, from);
-    const size_t panels = takt_blocks_panels(f->b.n);
-    takt_blocks_pack_some(&job, panels * index / count, panels * (index + 1) / count, to);
+    takt_blocks_job job = levels_of(f);
+    job.k = takt_blocks_count(&f->b);
+    job.src = from;
+    return job;
 }
 
 static void scale_to(const facts *f, const void *from, void *to)
 {
-    const takt_blocks_job job = job_of(f, true, from);
+    const takt_blocks_job job = parameters_of(f, from);
     takt_blocks_pack_floats(&job, f->b.scale_is_f16 ? 2 : 4, to);
 }
 
 static void zero_to(const facts *f, const void *from, void *to)
 {
-    const takt_blocks_job job = job_of(f, true, from);
+    const takt_blocks_job job = parameters_of(f, from);
     if (f->zero == TAKT_F32)
         takt_blocks_pack_floats(&job, 4, to);
     else
         takt_blocks_pack_levels(&job, to);
-}
-
-static takt_status pack_words(void *user, const void *from, void *to)
-{
-    words_part(user, from, to, 0, 1);
-    return TAKT_OK;
 }
 
 static takt_status pack_scale(void *user, const void *from, void *to)
@@ -106,21 +99,19 @@ static takt_status pack_zero(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static takt_status add(takt_planner *p, facts *f, takt_id node, size_t bytes, takt_fill_fn *fill,
-                       operand *o)
+static takt_status add(takt_planner *p, facts *f, takt_id node, takt_filler how, operand *o)
 {
-    takt_filler how = {
-        .bytes = bytes, .fill = fill, .part = fill == pack_words ? words_part : NULL};
+    const bool is_words = how.fill == takt_block_words_fill;
     o->is_packed = takt_planner_is_constant(p, node) && !takt_planner_in_prologue(p);
     if (!o->is_packed) {
-        o->packed_at = takt_conv_reserve(p->step, bytes);
+        o->packed_at = takt_conv_reserve(p->step, how.bytes);
         return takt_planner_input(p, node, &o->in);
     }
     how.format = takt_planner_text(p, "blocks-%u p16 n=%zu k=%zu block=%zu", f->b.bits, f->b.n,
                                    f->b.k, f->b.block);
     if (how.format == NULL)
         return TAKT_ERR_MEMORY;
-    return takt_planner_packed_by(p, node, &how, f, &o->in);
+    return takt_planner_packed_by(p, node, &how, is_words ? (void *)&f->levels : f, &o->in);
 }
 
 static takt_status add_weights(takt_planner *p, facts *f, const takt_node *n)
@@ -133,15 +124,22 @@ static takt_status add_weights(takt_planner *p, facts *f, const takt_node *n)
         !takt_size_mul(each, 4, &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "packed weights of %u bits are too large",
                          f->b.bits);
-    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_B], words / 8 * f->b.bits, pack_words, &f->words));
-    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_SCALE], f->b.scale_is_f16 ? 2 * each : bytes, pack_scale,
-                 &f->scale));
+    f->levels = levels_of(f);
+    takt_filler levels = {.bytes = words / 8 * f->b.bits, .fill = takt_block_words_fill};
+    if (f->b.k * f->b.bits % 8 == 0) {
+        levels.part = takt_block_words_part;
+        levels.span = takt_block_words_span;
+    }
+    const takt_filler scale = {.bytes = f->b.scale_is_f16 ? 2 * each : bytes, .fill = pack_scale};
+    const takt_filler zeros = {.bytes = f->zero == TAKT_F32 ? bytes : each, .fill = pack_zero};
+    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_B], levels, &f->words));
+    TAKT_TRY(add(p, f, n->in[TAKT_BLOCK_SCALE], scale, &f->scale));
     f->zeros.in = SIZE_MAX;
     if (zero == TAKT_NONE)
         return TAKT_OK;
     if (f->zero_is_one)
         return takt_planner_input(p, zero, &f->zeros.in);
-    return add(p, f, zero, f->zero == TAKT_F32 ? bytes : each, pack_zero, &f->zeros);
+    return add(p, f, zero, zeros, &f->zeros);
 }
 
 static const void *packed(const operand *o, const takt_step *s, const takt_task *t)
@@ -153,12 +151,12 @@ static const void *packed(const operand *o, const takt_step *s, const takt_task 
 /* Words of some panels at a time; scales and zero points are few in comparison. */
 static void words_in_run(const facts *f, const takt_task *t, const char *from, char *to)
 {
-    facts part = *f;
+    takt_blocks_job part = f->levels;
     const size_t most = takt_pace_piece(4 * f->b.k, TAKT_BLOCKS_PANEL);
-    for (size_t at = 0; at < f->b.n && !takt_poll_stops(t->poll); at += part.b.n) {
-        part.b.n = f->b.n - at < most ? f->b.n - at : most;
-        words_part(&part, from + at * f->b.k * f->b.bits / 8,
-                   to + at * takt_blocks_deep(f->b.k) * f->b.bits / 8, 0, 1);
+    for (size_t at = 0; at < f->b.n && !takt_poll_stops(t->poll); at += part.n) {
+        part.n = f->b.n - at < most ? f->b.n - at : most;
+        part.src = from + at * f->b.k * f->b.bits / 8;
+        takt_blocks_pack(&part, (void *)(to + at * takt_blocks_deep(f->b.k) * f->b.bits / 8));
     }
 }
 

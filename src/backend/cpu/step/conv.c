@@ -106,10 +106,12 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+static takt_status pack_part(const void *user, const void *from, void *to, size_t index,
+                             size_t count)
 {
     const takt_conv_product *f = user;
     takt_conv_pack_part(&f->shape, f->panels, from, to, (const size_t[2]){index, count});
+    return TAKT_OK;
 }
 
 static takt_status add_operands(takt_planner *p, takt_conv_product *f)
@@ -152,7 +154,7 @@ static takt_status add_operands(takt_planner *p, takt_conv_product *f)
     const bool is_plain =
         c->dtype == TAKT_F32 && f->narrow.fast == NULL && !takt_is_narrow(&f->narrow);
     const takt_filler filler = {format, floats * f->narrow.bytes, pack_constant,
-                                is_plain ? pack_part : NULL};
+                                is_plain ? pack_part : NULL, NULL};
     return takt_planner_packed_by(p, f->narrow.from, &filler, f, &f->w);
 }
 

@@ -48,11 +48,13 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     return TAKT_OK;
 }
 
-static void pack_part(const void *user, const void *from, void *to, size_t index, size_t count)
+static takt_status pack_part(const void *user, const void *from, void *to, size_t index,
+                             size_t count)
 {
     const takt_winograd_conv *f = user;
     takt_winograd_pack_part(&f->shape, f->panels, f->transform_w, from, to,
                             (const size_t[2]){index, count});
+    return TAKT_OK;
 }
 
 static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
@@ -72,7 +74,7 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     const takt_filler filler = {format, bytes, pack_constant,
-                                takt_is_narrow(&f->narrow) ? NULL : pack_part};
+                                takt_is_narrow(&f->narrow) ? NULL : pack_part, NULL};
     if (f->is_packed)
         return takt_planner_packed_by(p, f->narrow.from, &filler, f, &f->w);
     f->weights_at = takt_conv_reserve(p->step, bytes);

@@ -1,5 +1,7 @@
-/* late_folder.c - weights of a Hugging Face folder that stay in their files until a plan needs
- * them: the same bytes as read at once, and an error if the files have become shorter. */
+/* late_weights.c - weights of texts that stay in their files until a plan needs them.
+ *
+ * They have the same bytes as if read at once, as a whole or in parts, and it is an error if their
+ * files have become shorter. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 
 #include "../test.h"
 #include "api/model.h"
+#include "io/gguf/stash.h"
 #include "ir/late.h"
 #include "util/memfs.h"
 
@@ -157,24 +160,67 @@ static void end(takt_ctx *ctx, takt_model *model)
 
 /* ---- tests ---- */
 
+/* All bytes of a late storage, a few grains at a time, the last ones first. */
+static void copy_parts(takt_storage *from, unsigned char *to)
+{
+    const size_t grain = takt_storage_grain(from), bytes = takt_storage_bytes(from);
+    const size_t each = grain == 0 ? bytes : grain < 100 ? grain * (100 / grain) : grain;
+    for (size_t i = (bytes + each - 1) / each; i-- > 0;) {
+        const size_t at = i * each, count = bytes - at < each ? bytes - at : each;
+        EXPECT_OK(NULL, takt_storage_copy_part(from, at, count, to + at));
+    }
+}
+
+/* Whether `b` is late; then it has the bytes of `a`. */
+static size_t compare(const takt_tensor *a, const takt_tensor *b, const char *name)
+{
+    static unsigned char bytes[MOST];
+    const size_t count = takt_tensor_bytes(a);
+    if (!takt_storage_is_late(b->storage) || !EXPECT(count <= sizeof bytes, "%zu", count))
+        return 0;
+    copy_parts(b->storage, bytes);
+    EXPECT(memcmp(takt_tensor_data(a), bytes, count) == 0, "%s: in parts", name);
+    EXPECT_OK(NULL, takt_storage_copy(b->storage, bytes));
+    EXPECT(memcmp(takt_tensor_data(a), bytes, count) == 0, "%s: as a whole", name);
+    EXPECT(memcmp(takt_tensor_data(a), takt_tensor_data(b), count) == 0, "%s: in place", name);
+    return 1;
+}
+
+static void compare_models(takt_ctx *ctx, const char *path, size_t least)
+{
+    const takt_load_options at_once = {.sizes = "context=16"},
+                            later = {.sizes = "context=16,weights=late"};
+    takt_model *early = NULL, *late = NULL;
+    size_t count = 0;
+    if (!EXPECT_OK(ctx, takt_model_load(ctx, path, &at_once, &early)) ||
+        !EXPECT_OK(ctx, takt_model_load(ctx, path, &later, &late)))
+        return;
+    const takt_graph *a = early->graph, *b = late->graph;
+    EXPECT_EQ(a->slot_count, b->slot_count);
+    EXPECT_EQ(a->tensor_count, b->tensor_count);
+    for (size_t i = 0; i < b->slot_count; i++)
+        if (b->slots[i].next == TAKT_NONE)
+            count += compare(&early->slots[i], &late->slots[i], b->slots[i].name);
+    for (size_t i = 0; i < b->tensor_count; i++)
+        count += compare(a->tensors[i], b->tensors[i], "a constant");
+    EXPECT(count >= least, "%s: %zu weights stayed in their files", path, count);
+    takt_model_destroy(early);
+    takt_model_destroy(late);
+}
+
 static void same(void)
 {
+    takt_ctx *ctx;
     for (size_t i = 0; i < FOLDERS; i++) {
-        takt_model *early = NULL, *late = NULL;
-        takt_ctx *ctx = begin(&folders[i], "context=16", &early);
-        const takt_load_options options = {.sizes = "context=16,weights=late"};
-        size_t count = 0;
-        EXPECT_OK(ctx, takt_model_load(ctx, "m/config.json", &options, &late));
-        for (size_t k = 0; late != NULL && k < late->graph->slot_count; k++) {
-            const takt_tensor *a = &early->slots[k], *b = &late->slots[k];
-            count += takt_storage_is_late(b->storage) && late->graph->slots[k].next == TAKT_NONE;
-            EXPECT(memcmp(takt_tensor_data(a), takt_tensor_data(b), takt_tensor_bytes(a)) == 0,
-                   "%s: %s", folders[i].config, late->graph->slots[k].name);
-        }
-        EXPECT(count >= 4, "%s: %zu weights stayed in their files", folders[i].config, count);
-        takt_model_destroy(late);
-        end(ctx, early);
+        takt_model *model = NULL;
+        ctx = begin(&folders[i], NULL, &model);
+        compare_models(ctx, "m/config.json", 4);
+        end(ctx, model);
     }
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    compare_models(ctx, "tests/corpus/gguf/tiny.gguf", 1);
+    takt_ctx_destroy(ctx);
 }
 
 static void cut(void)
@@ -191,4 +237,34 @@ static void cut(void)
     }
 }
 
-TEST_MAIN(same, cut)
+/* Scales that are put in by chunks, in any order, come out once, when all are there. */
+static void stash(void)
+{
+    enum { BLOCKS = 2 * TAKT_GGUF_CHUNK + 3, WIDTH = 2 };
+    static uint8_t out[BLOCKS * WIDTH];
+    static const size_t ends[][2] = {{2 * TAKT_GGUF_CHUNK, BLOCKS}, {0, 2 * TAKT_GGUF_CHUNK}};
+    takt_ctx *ctx;
+    takt_gguf_stash *s;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    for (int way = 0; way < 3; way++) { /* 1: a part fails; 2: one is still being read */
+        uint8_t *at = NULL;
+        if (!EXPECT_OK(ctx, takt_gguf_stash_create(ctx, BLOCKS, WIDTH, &s)))
+            break;
+        for (size_t i = 0; i < 2; i++) {
+            at = takt_gguf_stash_open(s);
+            memset(at + ends[i][0] * WIDTH, 5, (ends[i][1] - ends[i][0]) * WIDTH);
+            if (way < 2 || i == 0)
+                takt_gguf_stash_close(s, ends[i][0], ends[i][way == 0 || i == 0 ? 1 : 0]);
+        }
+        EXPECT_EQ(takt_gguf_stash_take(s, out), way == 0);
+        EXPECT_EQ(out[BLOCKS * WIDTH - 1], 5);
+        if (way == 2)
+            takt_gguf_stash_close(s, ends[1][0], ends[1][1]);
+        EXPECT(takt_gguf_stash_open(s) == NULL, "nothing will be taken again");
+        takt_gguf_stash_release(s);
+    }
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(same, cut, stash)
