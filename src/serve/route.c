@@ -78,103 +78,6 @@ static void models(takt_server *s, takt_conn *c)
     send_json(c, &body);
 }
 
-/* The body as JSON; NULL: an error reply has been written. */
-static const takt_json *read_body(takt_server *s, takt_conn *c, takt_arena *arena, takt_span body)
-{
-    const takt_json *root;
-    const takt_status status = takt_json_parse(&s->shadow, arena, body.at, body.length, &root);
-    if (status == TAKT_OK && root->kind == TAKT_JSON_OBJECT)
-        return root;
-    takt_serve_error(&c->out, status == TAKT_OK ? 400 : takt_serve_status(status),
-                     c->request.keeps_alive, TAKT_E_SERVE_REQUEST,
-                     status == TAKT_OK ? "the body is not a JSON object" : s->shadow.error.message);
-    return NULL;
-}
-
-static void tokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
-{
-    const takt_json *text = takt_json_get(root, "content"),
-                    *adds = takt_json_get(root, "add_special");
-    takt_text body;
-    takt_json_writer w;
-    takt_token_ids ids;
-    const bool is_added = adds != NULL && adds->kind == TAKT_JSON_BOOL && adds->boolean;
-    const char *why = text == NULL || text->kind != TAKT_JSON_STRING
-                          ? "content: a string is expected"
-                      : adds != NULL && adds->kind != TAKT_JSON_BOOL && adds->kind != TAKT_JSON_NULL
-                          ? "add_special: true or false is expected"
-                          : NULL;
-    if (why != NULL) {
-        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST, why);
-        return;
-    }
-    const unsigned flags = TAKT_TOKENIZE_PARSE | (is_added ? TAKT_TOKENIZE_ADD : 0);
-    const takt_span content = {text->text, text->text_length};
-    if (takt_serve_ids(s, arena, content, flags, &ids) != TAKT_OK) {
-        takt_serve_error(&c->out, 503, c->request.keeps_alive, 0, "out of memory");
-        return;
-    }
-    takt_text_init(&body, &s->shadow);
-    takt_json_begin(&w, &body, false);
-    takt_json_open(&w, '{');
-    takt_json_put_open(&w, "tokens", '[');
-    for (size_t i = 0; i < ids.count; i++)
-        takt_json_integer(&w, ids.at[i]);
-    takt_json_close(&w, ']');
-    takt_json_close(&w, '}');
-    send_json(c, &body);
-}
-
-static void detokenize(takt_server *s, takt_conn *c, takt_arena *arena, const takt_json *root)
-{
-    const takt_json *tokens = takt_json_get(root, "tokens");
-    const size_t known = takt_tokenizer_count(s->tokenizer);
-    char why[80] = "tokens: a list of token ids is expected";
-    takt_token_text text = {0};
-    int32_t *ids = tokens != NULL && tokens->kind == TAKT_JSON_ARRAY
-                       ? takt_arena_array(arena, tokens->count + 1, sizeof *ids)
-                       : NULL;
-    size_t count = 0;
-    bool good = ids != NULL;
-    for (const takt_json *i = good ? takt_json_first(tokens) : NULL; i != NULL && good;
-         i = takt_json_next(i)) {
-        good = i->is_integer && i->integer >= 0 && (uint64_t)i->integer < known;
-        if (!good)
-            (void)snprintf(why, sizeof why, "tokens[%zu]: a token id from 0 to %zu is expected",
-                           count, known - 1);
-        ids[count++] = good ? (int32_t)i->integer : 0;
-    }
-    good = good && takt_detokenize(s->tokenizer, ids, count, 0, &text) == TAKT_OK;
-    text.capacity = text.length;
-    text.at = good ? takt_arena_get(arena, text.length + 1) : NULL;
-    if (text.at == NULL || takt_detokenize(s->tokenizer, ids, count, 0, &text) != TAKT_OK) {
-        takt_serve_error(&c->out, 400, c->request.keeps_alive, TAKT_E_SERVE_REQUEST, why);
-        return;
-    }
-    takt_text body;
-    takt_json_writer w;
-    takt_text_init(&body, &s->shadow);
-    takt_json_begin(&w, &body, false);
-    takt_json_open(&w, '{');
-    takt_json_key(&w, "content");
-    takt_json_spans(&w, (takt_span){text.at, text.length});
-    takt_json_close(&w, '}');
-    send_json(c, &body);
-}
-
-/* /tokenize and /detokenize */
-static void convert(takt_server *s, takt_conn *c, takt_span body, bool to_ids)
-{
-    takt_arena arena;
-    takt_arena_init(&arena, &s->shadow);
-    const takt_json *root = read_body(s, c, &arena, body);
-    if (root != NULL && to_ids)
-        tokenize(s, c, &arena, root);
-    else if (root != NULL)
-        detokenize(s, c, &arena, root);
-    takt_arena_deinit(&arena);
-}
-
 /* ---- routes ---- */
 
 typedef enum need { NEEDS_NOTHING, NEEDS_TEXT, NEEDS_VECTORS } need;
@@ -219,7 +122,7 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
     const bool is_tokenize = takt_span_is(path, "/tokenize");
     if (s->tokenizer == NULL || (!is_tokenize && !takt_span_is(path, "/detokenize")))
         return false;
-    convert(s, c, body, is_tokenize);
+    takt_serve_words(s, c, body, is_tokenize);
     return true;
 }
 

@@ -1,12 +1,13 @@
 /* serve.h - what a server consists of.
  *
- * Two threads. The caller's has all connections: it reads requests, checks them whole, answers what
- * needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
+ * Three threads. The caller's has all connections: it reads requests, checks them whole, answers
+ * what needs no model, and refuses at once what cannot wait. The engine's thread has the models: it
  * takes jobs from a bounded queue and goes round the texts that are being written: a part of each
  * prompt, several in one run where that is faster, then one run that reads the last token of all
  * others.
- * They meet in a job's `out`, under one lock that is held briefly. The second to finish frees a
- * job: the engine when it is done, or the connection when it has gone.
+ * A third thread tokenizes long texts that clients want the ids of. Threads meet in a job's `out`,
+ * under one lock that is held briefly. The second to finish frees a job: the engine when it is
+ * done, or the connection when it has gone.
  */
 #ifndef TAKT_SERVE_SERVE_H
 #define TAKT_SERVE_SERVE_H
@@ -44,7 +45,8 @@ typedef enum takt_job_kind {
     TAKT_JOB_CHAT,
     TAKT_JOB_TEXT,
     TAKT_JOB_EMBED,
-    TAKT_JOB_INFER
+    TAKT_JOB_INFER,
+    TAKT_JOB_WORDS
 } takt_job_kind;
 
 /* One of `n` answers. */
@@ -76,6 +78,8 @@ typedef struct takt_job {
     takt_call_format calls; /* how the response may call them */
     bool hides_tools;       /* tool_choice is none: the template sees none */
     size_t model;           /* INFER */
+    takt_span words;        /* WORDS: the body */
+    bool to_ids;            /* WORDS: it is to be tokenized */
     uint64_t number;
     int64_t created;
     uint64_t queued_ns, begun_ns, first_ns, last_ns;
@@ -143,6 +147,16 @@ typedef struct takt_served {
     takt_model *model;
 } takt_served;
 
+/* What the thread that tokenizes long texts has (words.c). The list is under the server's lock. */
+typedef struct takt_serve_aside {
+    takt_ctx shadow;
+    takt_job *first;
+    size_t waiting;
+    takt_futex futex;
+    _Atomic uint32_t calls; /* changes when there is work */
+    void *thread;
+} takt_serve_aside;
+
 struct takt_server {
     takt_ctx *ctx;
     takt_ctx shadow; /* of the thread that handles connections, with its own errors */
@@ -181,6 +195,7 @@ struct takt_server {
     takt_futex futex;
     _Atomic uint32_t calls; /* changes when there is work */
     bool has_news;          /* for the thread of connections */
+    takt_serve_aside words;
     _Atomic bool is_over;
 };
 
@@ -218,6 +233,14 @@ void takt_serve_leave(takt_server *s, takt_job *job);
 void takt_serve_expire(takt_server *s);
 void takt_serve_job_free(takt_job *job);
 TAKT_MUST_USE takt_status takt_serve_loop(takt_server *s);
+
+/* Answers /tokenize or /detokenize into `c->out`, or creates `c->job` if the body is long. */
+void takt_serve_words(takt_server *s, takt_conn *c, takt_span body, bool to_ids);
+
+/* ---- the thread that tokenizes ---- */
+
+void takt_serve_words_run(void *server);
+void takt_serve_words_call(takt_server *s); /* there is work, or it is over */
 
 /* ---- the engine's thread ---- */
 
@@ -289,6 +312,8 @@ bool takt_serve_is_left(takt_server *s, const takt_job *job);
 void takt_serve_tell(takt_server *s);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);
+/* The same, on any thread, which then wakes that of connections. */
+void takt_serve_finish(takt_server *s, takt_job *job);
 /* Adds to the output of the next takt_serve_tell. */
 void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length);
 void takt_serve_measure(takt_histogram *h, double seconds);

@@ -209,7 +209,8 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
 {
     TAKT_TRY(settle(s, options));
     takt_ctx_shadow(s->ctx, &s->shadow);
-    if (takt_futex_init(&s->futex) != 0)
+    takt_ctx_shadow(s->ctx, &s->words.shadow);
+    if (takt_futex_init(&s->futex) != 0 || takt_futex_init(&s->words.futex) != 0)
         return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
@@ -278,19 +279,36 @@ void takt_server_stop(takt_server *s)
     takt_net_wake(s->wake_to);
 }
 
+static takt_status start(takt_server *s, void (*body)(void *), void **thread)
+{
+    const takt_threads *threads = &s->ctx->threads;
+    return threads->start(threads->user, body, s, thread) == 0
+               ? TAKT_OK
+               : takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread does not start");
+}
+
+static void join(takt_server *s, void **thread)
+{
+    const takt_threads *threads = &s->ctx->threads;
+    if (*thread != NULL)
+        threads->join(threads->user, *thread);
+    *thread = NULL;
+}
+
 takt_status takt_server_run(takt_server *s)
 {
     TAKT_NEED(NULL, s);
-    const takt_threads *threads = &s->ctx->threads;
-    const int error = threads->start(threads->user, takt_serve_engine, s, &s->thread);
-    if (error != 0)
-        return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread does not start");
-    const takt_status status = takt_serve_loop(s);
+    takt_status status = start(s, takt_serve_engine, &s->thread);
+    if (status == TAKT_OK && s->tokenizer != NULL)
+        status = start(s, takt_serve_words_run, &s->words.thread);
+    if (status == TAKT_OK)
+        status = takt_serve_loop(s);
     atomic_store(&s->is_over, true);
     atomic_fetch_add(&s->calls, 1);
     takt_futex_wake(&s->futex, &s->calls, 1);
-    threads->join(threads->user, s->thread);
-    s->thread = NULL;
+    takt_serve_words_call(s);
+    join(s, &s->thread);
+    join(s, &s->words.thread);
     return status == TAKT_OK ? takt_serve_write_kept(s) : status;
 }
 
@@ -319,5 +337,6 @@ void takt_server_destroy(takt_server *s)
     takt_mem_put(ctx, s->conns, s->conn_count * sizeof *s->conns);
     takt_mem_put(ctx, s->watch, (s->conn_count + 2) * sizeof *s->watch);
     takt_futex_deinit(&s->futex);
+    takt_futex_deinit(&s->words.futex);
     takt_mem_put(ctx, s, sizeof *s);
 }

@@ -1,0 +1,72 @@
+"""serve_words.py - long texts are tokenized while everything else goes on: others are answered,
+the ids are those of parts, errors are named, and clients may leave."""
+import concurrent.futures
+import http.client
+import json
+import time
+
+from _cli import expect, finish
+from _serve import Server
+
+TINY = "tests/corpus/gguf/tiny.gguf"
+LONG = "a b " * 950000  # near the limit of a body
+
+
+def begin(server, text):
+    """A connection on which a long text is sent."""
+    link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    link.request("POST", "/tokenize", json.dumps({"content": text}))
+    return link
+
+
+def ended(link):
+    reply = link.getresponse()
+    return time.monotonic(), reply.status, json.loads(reply.read())
+
+
+def others(server):
+    """They do not wait for one, nor for three."""
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        links = [begin(server, LONG) for _ in range(3)]
+        results = [pool.submit(ended, link) for link in links]
+        status, _ = server.post("/v1/completions", {"prompt": "a b", "max_tokens": 2})
+        answered = time.monotonic()
+        expect(status == 200 and server.ask("GET", "/health")[0] == 200, f"{status}")
+        ends = [result.result() for result in results]
+    expect(all(end[0] > answered for end in ends), "a request waited for a long text")
+    _, part = server.post("/tokenize", {"content": "a b " * 100})
+    for _, status, ids in ends:
+        expect(status == 200 and len(ids["tokens"]) > 9000 * len(part["tokens"]) and
+               ids["tokens"][:100] == part["tokens"][:100], "other ids than of a short text")
+
+
+def errors(server):
+    pad = "x" * 20000
+    for path, body, want in (
+            ("/tokenize", {"content": 5, "pad": pad}, "content: a string is expected"),
+            ("/detokenize", {"tokens": [0] * 9000 + [11]}, "tokens[9000]: a token id from 0"),
+            ("/detokenize", [pad], "not a JSON object"), ("/tokenize", "{" + pad, "")):
+        status, text, _ = server.ask("POST", path, body)
+        expect(status == 400 and want in text, f"{path}: {status} {text[:200]}")
+    status, back = server.post("/detokenize", {"tokens": [4, 5] * 6000})
+    short = server.post("/detokenize", {"tokens": [4, 5]})[1]["content"]
+    expect(status == 200 and len(back["content"]) >= 6000 * (len(short) - 1), f"{status}")
+
+
+def gone(server):
+    for _ in range(20):
+        begin(server, LONG[:100000]).close()
+    status, _ = server.post("/tokenize", {"content": LONG[:20000]})
+    expect(status == 200, f"{status} after clients left")
+
+
+with concurrent.futures.ThreadPoolExecutor(1) as reader:
+    with Server(TINY, "--parallel", "2") as running:
+        others(running)
+        errors(running)
+        gone(running)
+        last = reader.submit(ended, begin(running, LONG[:400000]))
+        time.sleep(0.2)
+    _, code, rows = last.result()  # it is answered although the server ends
+expect(code == 200 and rows["tokens"], f"{code}")
+finish()
