@@ -49,10 +49,8 @@ static void run(takt_session *s, int seed, float *to, bool is_bound)
     const int64_t columns[2] = {16, 8};
     static const char *const names[2] = {"y", "z"};
     for (size_t i = 0; i < 2; i++) {
-        const takt_tensor_view v = {.data = is_bound ? at[i] : NULL,
-                                    .dtype = TAKT_F32,
-                                    .rank = 2,
-                                    .dims = {N, columns[i]}};
+        const takt_tensor_view v = {
+            .data = is_bound ? at[i] : NULL, .dtype = TAKT_F32, .rank = 2, .dims = {N, columns[i]}};
         EXPECT_OK(ctx, takt_session_bind(s, names[i], &v));
     }
     fill(takt_session_input(s, 0)->data, N * 16, seed);
