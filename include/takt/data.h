@@ -39,6 +39,11 @@ typedef struct takt_data_options {
     /** Form that pictures of a folder or list get: 1 or 3 channels, grey and colours become each
      *  other, and sizes. 0 in all: pictures have one form, that of the first. */
     int64_t picture_channels, picture_height, picture_width;
+    /** The middle of a picture gets that form, of its proportions; default: all of it. */
+    bool picture_crop;
+    /** Of each channel of pictures of bytes, after `scale`: (value - mean) / deviation. A deviation
+     *  of 0 is 1. */
+    double picture_mean[3], picture_deviation[3];
     /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
      *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */
     const char *cache;

@@ -112,6 +112,30 @@ def of_all_sizes():
     pixels = [SOURCE.randrange(256) for _ in range(30 * 20 * 3)]
     store("shrunk/a/0.ppm", ppm(30, 20, 3, pixels))
     store("shrunk/b/0.ppm", ppm(30, 20, 1, pixels[:600]))
+    # --image: the numbers that `takt run` makes of the file, but for their rounding to bytes.
+    for how in ("imagenet", "tf", "mean=0.2:0.4:0.6,std=2,fit=crop", "fit=crop"):
+        same = write("same.takt", "model same(x: f32[batch, 3, 8, 12]) {\n"
+                     "  return reshape(x, [batch, 288])\n}\n")
+        succeeds("run", same, "-i", "x=" + path("shrunk/a/0.ppm"), "--image", how, "-o",
+                 path("same.npy"))
+        with open(path("same.npy"), "rb") as file:
+            want = struct.unpack("<288f", file.read()[-1152:])
+        one = write("one.takt", "model one(x: f32[batch, 3, 8, 12]) seed=1 {\n"
+                    "  param w: f32[288, 1] = constant(0)\n"
+                    "  return reshape(x, [batch, 288]) @ w\n}\n")
+        store("only/a/0.ppm", ppm(12, 8, 3, [0] * 288))
+        store("only/b/0.ppm", ppm(30, 20, 3, pixels))
+        succeeds("train", one, "--data", path("only"), "--image", how, "--loss", "mae", "-q",
+                 "--optimizer", "sgd", "--lr", "2", "-o", path("one.taktp"))
+        succeeds("convert", path("one.taktp"), "-o", path("one.safetensors"))
+        with open(path("one.safetensors"), "rb") as file:  # of label 1: its gradient is -x / 2
+            got = struct.unpack("<288f", file.read()[-1152:])
+        expect(all(abs(a - b) < 0.02 for a, b in zip(got, want)),
+               f"{how}: {got[:4]}, not {want[:4]}")
+    fails(2, "train", net, "--data", path("shrunk"), "--image", "fit=pad", says=["fit=crop"])
+    six = write("six.takt", "model six(x: f32[batch, 6]) seed=1 { return dense(x, 2) }\n")
+    fails(2, "train", six, "--data", write("six.csv", "1,2,3,4,5,6,0\n" * 4), "--image", "imagenet",
+          says=["--image is for pictures"])
     gray = write("grey_sizes.takt", "model grey(x: f32[batch, 1, 4, 4]) seed=1 {\n"
                  "  return dense(flatten(x), 2)\n}\n")
     succeeds("train", gray, "--data", path("shrunk"), "-q")

@@ -309,6 +309,7 @@ takt_status takt_data_open(takt_ctx *ctx, const char *path, const takt_data_opti
     takt_data *d = block;
     d->set.ctx = ctx;
     d->set.form = (takt_form){own.picture_channels, own.picture_height, own.picture_width};
+    d->set.is_cropped = own.picture_crop;
     d->options = own;
     takt_arena_init(&d->set.arena, ctx);
     const takt_status status = open_path(d, path);

@@ -10,12 +10,40 @@ static double scaled(const takt_data_options *o, takt_dtype from, double value)
     return (value * scale - o->mean) / (o->deviation != 0 ? o->deviation : 1);
 }
 
-/* Bytes to f32, the most common case: by a table of 256 values, rounded as in `convert`. */
-static void convert_bytes(const takt_data_place *p, size_t row, const float table[256], float *to)
+enum { CHANNELS = 3 };
+
+/* How bytes become f32, for each channel of pictures. */
+typedef struct levels {
+    float value[CHANNELS][256];
+    size_t channels;
+    bool is_plain; /* channels are not treated by themselves */
+} levels;
+
+static void make_levels(const takt_data *d, const takt_data_place *p, levels *l)
+{
+    const takt_data_options *o = &d->options;
+    const takt_type *t = &p->tensor->type;
+    const bool is_picture = t->dtype == TAKT_U8 && t->rank == 4 && t->dim[1] <= CHANNELS;
+    l->channels = is_picture && t->dim[1] > 0 ? (size_t)t->dim[1] : 1;
+    l->is_plain = true;
+    for (size_t c = 0; c < l->channels; c++) {
+        const double mean = is_picture ? o->picture_mean[c] : 0;
+        const double deviation = is_picture ? o->picture_deviation[c] : 0;
+        l->is_plain = l->is_plain && mean == 0 && (deviation == 0 || deviation == 1);
+        for (int i = 0; i < 256; i++)
+            l->value[c][i] =
+                (float)((scaled(o, TAKT_U8, i) - mean) / (deviation != 0 ? deviation : 1));
+    }
+}
+
+/* Bytes to f32, the most common case: by tables of 256 values, rounded as in `convert`. */
+static void convert_bytes(const takt_data_place *p, size_t row, const levels *l, float *to)
 {
     const uint8_t *from = (const uint8_t *)takt_tensor_data(p->tensor) + p->first + row * p->stride;
-    for (size_t i = 0; i < p->size; i++)
-        to[i] = table[from[i]];
+    const size_t area = p->size / l->channels;
+    for (size_t c = 0; c < l->channels; c++)
+        for (size_t i = c * area; i < (c + 1) * area; i++)
+            to[i] = l->value[c][from[i]];
 }
 
 /* Whether `convert` would leave every element unchanged. */
@@ -75,9 +103,10 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
                               ? (size_t)takt_dtype_bits(to->dtype) / 8
                               : 0;
     const char *data = takt_tensor_data(p.tensor);
-    float table[256];
-    for (int i = 0; i < 256; i++)
-        table[i] = (float)scaled(&d->options, TAKT_U8, i);
+    levels table;
+    make_levels(d, &p, &table);
+    if (!table.is_plain && !is_bytes)
+        return takt_fail(ctx, TAKT_E_TRAIN_DATA, "%s: pictures less their mean are f32", field);
     for (size_t i = 0; i < count; i++) {
         if (rows[i] >= d->set.samples)
             return takt_fail(ctx, TAKT_E_ARGUMENT, "there is no sample %llu: there are %llu",
@@ -86,7 +115,7 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
             memcpy((char *)to->data + i * p.size * copied,
                    data + (p.first + (size_t)rows[i] * p.stride) * copied, p.size * copied);
         else if (is_bytes)
-            convert_bytes(&p, (size_t)rows[i], table, (float *)to->data + i * p.size);
+            convert_bytes(&p, (size_t)rows[i], &table, (float *)to->data + i * p.size);
         else
             convert(d, &p, (size_t)rows[i], to, i * p.size);
     }

@@ -31,6 +31,7 @@ typedef struct takt_data_set {
     int64_t classes;
     int64_t rate;      /* of sounds: samples a second; 0: unknown */
     takt_form form;    /* that pictures get; channels 0: all have that of the first */
+    bool is_cropped;   /* from their middle */
     uint64_t reformed; /* pictures that had another one */
     const char *format;
     const char **sample_file; /* of each sample; NULL: the fields' files hold all of them */
@@ -91,10 +92,14 @@ TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *
 /* Resizes every plane. */
 TAKT_MUST_USE takt_status takt_form_resize(takt_ctx *ctx, const float *x, const takt_form *from,
                                            float *y, const takt_form *to);
-/* A picture of bytes in another form; 1 and 3 are the channels that there are. */
-TAKT_MUST_USE takt_status takt_form_picture(takt_ctx *ctx, const uint8_t *from,
-                                            const takt_form *own, uint8_t *to,
-                                            const takt_form *wanted);
+/* A picture of bytes, or its middle of the other's proportions, in another form; 1 and 3 are the
+ * channels that there are. */
+typedef struct takt_reform {
+    takt_form from, to;
+    bool is_cropped;
+} takt_reform;
+TAKT_MUST_USE takt_status takt_form_picture(takt_ctx *ctx, const takt_reform *how,
+                                            const uint8_t *from, uint8_t *to);
 /* Position -> sample, a permutation of 0 … count - 1 for every key. */
 uint64_t takt_permute(uint64_t position, uint64_t count, uint64_t seed, uint64_t epoch);
 

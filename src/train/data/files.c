@@ -192,10 +192,9 @@ static takt_status fail_form(const gathering *g, size_t i)
 static takt_status take_picture(const gathering *g, const takt_tensor *own, char *to)
 {
     const takt_type *t = &own->type;
-    const takt_form form = {t->dim[1], t->dim[2], t->dim[3]};
+    const takt_reform how = {{t->dim[1], t->dim[2], t->dim[3]}, g->set->form, g->set->is_cropped};
     g->set->reformed++;
-    return takt_form_picture(g->set->ctx, takt_tensor_data(own), &form, (uint8_t *)to,
-                             &g->set->form);
+    return takt_form_picture(g->set->ctx, &how, takt_tensor_data(own), (uint8_t *)to);
 }
 
 static takt_status copy_samples(gathering *g, takt_tensor *x, int64_t *lengths)

@@ -97,31 +97,54 @@ takt_status takt_form_resize(takt_ctx *ctx, const float *x, const takt_form *fro
     return status;
 }
 
-/* Grey by the weights of ITU-R BT.601; colours from grey are three times the same. */
-static void recolour(const uint8_t *from, int64_t channels, size_t area, float *to, int64_t wanted)
+/* The middle of a picture, of the proportions that are wanted, and where it begins. */
+static takt_form middle_of(const takt_reform *how, size_t *first)
 {
-    for (size_t i = 0; i < area; i++)
-        for (int64_t c = 0; c < wanted; c++)
-            to[(size_t)c * area + i] = channels == wanted ? (float)from[(size_t)c * area + i]
-                                       : wanted == 1      ? 0.299F * (float)from[i] +
-                                                           0.587F * (float)from[area + i] +
-                                                           0.114F * (float)from[2 * area + i]
-                                                     : (float)from[i];
+    const takt_form *own = &how->from, *to = &how->to;
+    takt_form part = {to->channels, own->height, own->width};
+    if (how->is_cropped && own->width * to->height > own->height * to->width)
+        part.width = own->height * to->width / to->height;
+    else if (how->is_cropped)
+        part.height = own->width * to->height / to->width;
+    part.width = part.width > 0 ? part.width : 1;
+    part.height = part.height > 0 ? part.height : 1;
+    *first = (size_t)((own->height - part.height) / 2 * own->width + (own->width - part.width) / 2);
+    return part;
 }
 
-takt_status takt_form_picture(takt_ctx *ctx, const uint8_t *from, const takt_form *own, uint8_t *to,
-                              const takt_form *wanted)
+/* A row. Grey by the weights of ITU-R BT.601; colours from grey are three times the same. */
+static void recolour(const takt_reform *how, const uint8_t *from, const takt_form *part, float *to)
 {
-    const size_t area = (size_t)own->height * (size_t)own->width;
-    const size_t count = (size_t)wanted->channels * (size_t)wanted->height * (size_t)wanted->width;
-    const takt_form coloured = {wanted->channels, own->height, own->width};
-    const size_t before = (size_t)wanted->channels * area;
+    const size_t area = (size_t)how->from.height * (size_t)how->from.width;
+    const size_t own = (size_t)part->height * (size_t)part->width;
+    for (size_t i = 0; i < (size_t)part->width; i++)
+        for (size_t c = 0; c < (size_t)part->channels; c++)
+            to[c * own + i] = how->from.channels == part->channels ? (float)from[c * area + i]
+                              : part->channels == 1
+                                  ? 0.299F * (float)from[i] + 0.587F * (float)from[area + i] +
+                                        0.114F * (float)from[2 * area + i]
+                                  : (float)from[i];
+}
+
+static size_t count_of(const takt_form *form)
+{
+    return (size_t)form->channels * (size_t)form->height * (size_t)form->width;
+}
+
+takt_status takt_form_picture(takt_ctx *ctx, const takt_reform *how, const uint8_t *from,
+                              uint8_t *to)
+{
+    size_t first;
+    const takt_form part = middle_of(how, &first);
+    const size_t before = count_of(&part), count = count_of(&how->to);
     void *planes, *levels;
     TAKT_TRY(takt_mem_zero(ctx, before, sizeof(float), "a picture", &planes));
     takt_status status = takt_mem_zero(ctx, count, sizeof(float), "a resized picture", &levels);
     if (status == TAKT_OK) {
-        recolour(from, own->channels, area, planes, wanted->channels);
-        status = takt_form_resize(ctx, planes, &coloured, levels, wanted);
+        for (int64_t y = 0; y < part.height; y++)
+            recolour(how, from + first + y * how->from.width, &part,
+                     (float *)planes + y * part.width);
+        status = takt_form_resize(ctx, planes, &part, levels, &how->to);
         for (size_t i = 0; i < count; i++)
             to[i] = (uint8_t)(((const float *)levels)[i] + 0.5F);
         takt_mem_put(ctx, levels, count * sizeof(float));
