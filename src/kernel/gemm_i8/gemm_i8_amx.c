@@ -10,7 +10,8 @@
 #include "kernel/gemm_i8/requant.inc"
 #include "kernel/simd/amx.inc"
 
-enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32, A_BYTES = 768 << 10 };
+enum { ROWS = 16, STEP = 64, TILE = ROWS * STEP, MR = 2 * ROWS, NR = 32 };
+enum { A_BYTES = 768 << 10, A_NEAR = 48 << 10, B_NEAR = 24 << 10 };
 enum { FEW = 64, FEW_K = 256 }; /* columns, and k of those that are not read from images */
 
 static size_t least(size_t a, size_t b)
@@ -28,9 +29,11 @@ static size_t round_up(size_t n, size_t to)
 /* Two of finish_amx.inc's. */
 enum { SUMS_BYTES = 2 * (MR * NR * 4 + 512) };
 
+/* As much of A as stays in L2; less next to a small B, which is soon read again. */
 static size_t block_rows(const takt_gemm_i8 *g)
 {
-    const size_t fit = A_BYTES / (round_up(g->k, STEP) + 1) / MR * MR;
+    const size_t k = round_up(g->k, STEP), is_near = k * round_up(g->n, NR) <= B_NEAR;
+    const size_t fit = (is_near ? A_NEAR : A_BYTES) / (k + 1) / MR * MR;
     return least(round_up(g->m, ROWS), fit < MR ? MR : fit);
 }
 

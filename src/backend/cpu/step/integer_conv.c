@@ -246,7 +246,7 @@ static takt_status set_scratch(takt_planner *p, facts *f)
     if (!f->is_direct && (!takt_size_mul(f->rows, c->k, &patches) || patches > SIZE_MAX / 16))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the patches of a convolution are too large");
     f->patches = kernel_bytes(f);
-    f->zeros = f->patches + takt_cpu_aligned(patches + SLACK);
+    f->zeros = f->patches + (f->is_direct ? 0 : takt_cpu_aligned(patches + SLACK));
     p->step->scratch_each = f->zeros + takt_integer_zeros_bytes(&f->integer, c->groups * c->cout);
     return TAKT_OK;
 }

@@ -14,6 +14,7 @@
 
 enum {
     POSITIONS = 64, /* at a time: what they read is still near for the next channels */
+    FEW = 16,       /* that many take little longer, where results need less memory than these */
     PADDING = 4096  /* bytes of padding that pay for positions which share places in it */
 };
 
@@ -376,6 +377,9 @@ static takt_status compile(takt_planner *p)
         p, 2.0 * PACE * (double)positions * (double)(c->groups * c->taps), 0, (positions + 3) / 4);
     f->most = positions < POSITIONS ? positions : POSITIONS;
     set_scratch(p, f);
+    const size_t room = positions * c->groups; /* one byte a result */
+    for (; f->most > FEW && p->step->scratch_each > room; set_scratch(p, f))
+        f->most--; /* one by one: more results never need less */
     for (; f->most > 1 && !takt_planner_has_room(p); set_scratch(p, f))
         f->most = (f->most + 1) / 2; /* short lines take more places than long ones */
     return TAKT_OK;
