@@ -202,6 +202,14 @@ def products():
             add(f"transpose_conv_{key}_i8", "TRANSPOSE_CONV",
                 [ints(1, out, out, 3), weights(I8, [3, 3, 3, 2], 0), q(I8, [1, 4, 4, 2])],
                 q(I8, [], 0.1), options)
+            add(f"transpose_conv_{key}_hybrid", "TRANSPOSE_CONV",
+                [ints(1, out, out, 3), weights(I8, [3, 3, 3, 2], 0), Tensor(F, [1, 4, 4, 2])],
+                Tensor(F, []), options, tolerance=1e-5)
+    for scale, zero, out, out_zero in ((0.05, -128, 0.02, -128), (0.9, -120, 0.01, -128),
+                                       (0.0039, -128, 0.1, 5), (2e-5, -128, 1.7, -128)):
+        for op in ("SQRT", "RSQRT"):
+            add(f"{op.lower()}_{scale}_i8", op, q(I8, [16, 64], scale, zero),
+                q(I8, [], out, out_zero), low=zero, high=127)
     add("conv_3d", "CONV_3D", [Tensor(F, [1, 4, 5, 6, 2]), floats([2, 3, 3, 2, 4]), floats([4])],
         Tensor(F, []), (106, {0: ("b", 0), 1: ("i", 1), 2: ("i", 2), 3: ("i", 1)}), tolerance=1e-6)
     add("log_softmax", "LOG_SOFTMAX", Tensor(F, [3, 7]), Tensor(F, []), tolerance=1e-6)

@@ -132,6 +132,28 @@ int64_t takt_fx_reciprocal(int64_t a, int bits)
     return power(newton(a, bits), 1, bits);
 }
 
+/* Newton's method for 1 / sqrt(a) with three integer bits, where a is x / 4^n from 1/2 to 2. */
+takt_tfl_fixed takt_fx_inverse_root(int32_t x)
+{
+    enum { ROUNDS = 5, MOST = 29, THREE_HALVES = 3 << 27, HALF_SQRT_2 = 1518500250 };
+    if (x <= 1)
+        return (takt_tfl_fixed){INT32_MAX, 0};
+    int pairs = 0;
+    for (; x >= 1 << MOST; pairs--)
+        x /= 4;
+    for (; x < 1 << (MOST - 2); pairs++)
+        x *= 4;
+    const int64_t half = takt_fx_divide(x >> 1, 1);
+    int64_t y = 1 << 28;
+    for (int i = 0; i < ROUNDS; i++) {
+        const int64_t cube = power(takt_fx_mul(takt_fx_mul(y, y, 32), y, 32), 6, 32);
+        const int64_t next = takt_fx_mul(THREE_HALVES, y, 32) - takt_fx_mul(half, cube, 32);
+        y = power(wrapped(next, 32), 3, 32);
+    }
+    const int left = pairs > 11 ? pairs - 11 : 0;
+    return (takt_tfl_fixed){(int32_t)(takt_fx_mul(y, HALF_SQRT_2, 32) << left), pairs - left - 11};
+}
+
 int64_t takt_fx_logistic(int64_t a, int integer, int bits)
 {
     if (a == 0)

@@ -26,6 +26,8 @@ int64_t takt_fx_divide(int64_t x, int by);
 int64_t takt_fx_exp(int64_t a, int integer, int bits);
 /* 1 / (1 + a) of a number from 0 to 1. */
 int64_t takt_fx_reciprocal(int64_t a, int bits);
+/* 1 / sqrt(x) of a positive number. */
+takt_tfl_fixed takt_fx_inverse_root(int32_t x);
 int64_t takt_fx_logistic(int64_t a, int integer, int bits);
 int64_t takt_fx_tanh(int64_t a, int integer, int bits);
 /* Half away from zero, as the C library's round. */

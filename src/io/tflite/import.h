@@ -71,6 +71,7 @@ struct takt_tfl_import {
     int depth;
     bool has_failed;
     takt_error first;
+    int64_t *scratch_table;             /* of 16 bits, while one is made (table.c); NULL: not yet */
     const takt_tensor *tanh, *logistic; /* tables of 16 bits, made once (table.c); NULL: not yet */
     takt_tensor tables_16[2];
 };

@@ -95,6 +95,8 @@ typedef struct takt_tfl_product {
     const takt_named_attr *attrs;
 } takt_tfl_product;
 takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p);
+/* SQRT or RSQRT of bytes (root.c). */
+takt_id takt_tfl_root(takt_tfl_call *c, bool is_inverse);
 /* Weights of 2 or 4 bits as bytes; others unchanged. */
 takt_id takt_tfl_as_bytes(takt_tfl_call *c, takt_id w);
 /* Bytes of float activations: per row (all axes but the last), or per sample. */

@@ -93,11 +93,25 @@ static void wide_factor(double scale, bool is_tanh, int32_t *multiplier, int *sh
     *multiplier = m < INT32_MAX ? (int32_t)m : INT32_MAX;
 }
 
+/* Memory for a table, the same for all: they are copied when they are complete, and count with the
+ * bytes of the copy. */
+static int64_t *scratch_table(takt_tfl_call *c)
+{
+    enum { ENTRIES = 1 << 16, BYTES = ENTRIES * 2 };
+    takt_tfl_import *im = c->im;
+    if (im->scratch_table == NULL)
+        im->scratch_table = takt_tfl_get(c, ENTRIES, sizeof *im->scratch_table);
+    if (im->scratch_table == NULL || im->tables < BYTES)
+        return takt_tfl_get(c, SIZE_MAX, 1); /* refuses */
+    im->tables -= BYTES;
+    return im->scratch_table;
+}
+
 takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh)
 {
     enum { ENTRIES = 1 << 16 };
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0));
-    int64_t *table = takt_tfl_get(c, ENTRIES, sizeof *table);
+    int64_t *table = scratch_table(c);
     int32_t multiplier;
     int shift;
     if (table == NULL || !takt_tfl_good(c))

@@ -50,8 +50,7 @@ static takt_id finished(takt_tfl_call *c, takt_id y, takt_id bias, int activatio
     return takt_tfl_activate(c, y, activation);
 }
 
-/* One scale for each column of the weights, or for all. */
-static takt_id weight_scale(takt_tfl_call *c, const takt_tfl_tensor *t, size_t columns)
+takt_id takt_tfl_weight_scale(takt_tfl_call *c, const takt_tfl_tensor *t, size_t columns)
 {
     const size_t n = t->scale_count > 1 ? columns : 1;
     double *v = takt_tfl_get(c, n, sizeof *v);
@@ -75,7 +74,7 @@ static takt_id hybrid(takt_tfl_call *c, const takt_tfl_conv *v,
     const bool is_each = v->tw->scale_count > 1;
     const takt_tfl_dynamic d = takt_tfl_dynamic_of(c, v->x, is_each, true);
     const size_t columns = (size_t)takt_type_of(g, v->w)->dim[0];
-    const takt_id scale = weight_scale(c, v->tw, columns);
+    const takt_id scale = takt_tfl_weight_scale(c, v->tw, columns);
     if (d.q == TAKT_NONE || scale == TAKT_NONE || !takt_tfl_good(c))
         return TAKT_NONE;
     takt_id sum = takt_graph_call(g, &takt_op_integer_conv, 2, (takt_id[]){d.q, v->w},

@@ -27,6 +27,8 @@ typedef struct takt_tfl_conv {
     int64_t groups;
     int activation;
 } takt_tfl_conv;
+/* One scale for each of the weights' columns, or for all. */
+takt_id takt_tfl_weight_scale(takt_tfl_call *c, const takt_tfl_tensor *t, size_t columns);
 takt_id takt_tfl_convolve(takt_tfl_call *c, const takt_tfl_window *w, const takt_tfl_conv *v);
 
 #endif

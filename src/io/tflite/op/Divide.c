@@ -93,7 +93,7 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_done(c, absolute(c, a));
     if (takt_tfl_is(c, "RSQRT")) {
         if (takt_tfl_is_quantised(takt_tfl_tensor_in(c, 0)))
-            return takt_tfl_refuse(c, "quantised numbers");
+            return takt_tfl_done(c, takt_tfl_root(c, true));
         return takt_tfl_done(c, takt_unary(c->g, &takt_op_rsqrt, a));
     }
     const takt_id b = takt_tfl_need(c, 1);

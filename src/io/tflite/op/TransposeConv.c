@@ -57,6 +57,21 @@ static takt_id integers(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_w
                              takt_tfl_dtype_of(ty->type));
 }
 
+/* Float input with 8-bit weights: each sample is quantised at run time. Sums of f64 are exact. */
+static takt_id hybrid(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_window *w,
+                      const int64_t dims[4])
+{
+    takt_graph *g = c->g;
+    const takt_tfl_dynamic d = takt_tfl_dynamic_of(c, x, true, true);
+    const takt_id scale = takt_tfl_weight_scale(c, takt_tfl_tensor_in(c, 1), (size_t)dims[3]);
+    if (d.q == TAKT_NONE || scale == TAKT_NONE || !takt_tfl_good(c))
+        return TAKT_NONE;
+    const takt_id level = takt_sub(g, takt_tfl_cast(c, d.q, TAKT_I32), d.zero);
+    const takt_id sum =
+        spread(c, takt_tfl_cast(c, level, TAKT_F64), takt_tfl_cast(c, k, TAKT_F64), w, dims);
+    return takt_mul(g, takt_mul(g, takt_tfl_cast(c, sum, TAKT_F32), scale), d.scale);
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
     enum { PADDING, STRIDE_W, STRIDE_H, ACTIVATION };
@@ -79,7 +94,8 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_refuse(c, "a result that the window does not give");
     if (!takt_dtype_is_float(tx.dtype))
         return takt_tfl_done(c, integers(c, x, k, &w, shape.at));
-    takt_id y = spread(c, x, k, &w, shape.at);
+    takt_id y = takt_dtype_is_float(tk.dtype) ? spread(c, x, k, &w, shape.at)
+                                              : hybrid(c, x, k, &w, shape.at);
     const takt_id bias = takt_tfl_in(c, 3);
     if (bias != TAKT_NONE && y != TAKT_NONE)
         y = takt_add(c->g, y, bias);

@@ -75,6 +75,8 @@ static takt_status adapt(takt_tfl_call *c)
     if (takt_tfl_is_quantised(takt_tfl_tensor_in(c, 0))) {
         if (takt_type_of(c->g, x)->dtype == TAKT_I16 && e->table != NULL)
             return wide(c, e);
+        if (e->op == &takt_op_sqrt)
+            return takt_tfl_done(c, takt_tfl_root(c, false));
         if (e->table == NULL)
             return takt_tfl_refuse(c, "quantised numbers");
         return takt_tfl_done(c, takt_tfl_table(c, e->table, &approximate));
