@@ -200,5 +200,21 @@ def moves():
                                                       half_pixel_centers=bool(h)), (1, 4, 3, 2))
 
 
-for group in (convolutions, products, pools, maps, pairs, sums, moves):
+def lists():
+    """Loops that fill a list, as recurrent layers of Keras do."""
+    w = weights(4, 4)
+
+    def filled(x, from_end):
+        made, last = tf.TensorArray(tf.float32, 6, element_shape=(2, 4)), tf.zeros((2, 4))
+        for i in tf.range(6):
+            last = tf.tanh(last @ w + x[i])
+            made = made.write(5 - i if from_end else i, last)
+        return made.stack()
+
+    for from_end in (False, True):
+        case(f"list filled from the {'end' if from_end else 'beginning'}",
+             lambda x, e=from_end: filled(x, e), (6, 2, 4), kinds=("f32",))
+
+
+for group in (convolutions, products, pools, maps, pairs, sums, moves, lists):
     group()

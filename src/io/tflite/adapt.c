@@ -140,6 +140,8 @@ takt_id takt_tfl_in(takt_tfl_call *c, size_t i)
     }
     if (v->state == TAKT_TFL_HANDLE)
         (void)takt_tfl_refuse(c, "input %zu is a handle, not a tensor", i);
+    else if (v->state == TAKT_TFL_PART)
+        (void)takt_tfl_refuse(c, "the size of input %zu depends on values", i);
     else
         c->status = takt_flat_fail(c->flat, c->op->at,
                                    "%s reads tensor %d (%.*s), which nothing made before", c->name,

@@ -16,6 +16,7 @@ typedef enum takt_tfl_state {
     TAKT_TFL_NEW, /* not created yet; or an unused constant */
     TAKT_TFL_READY,
     TAKT_TFL_HANDLE, /* names a variable */
+    TAKT_TFL_PART,   /* of a list in which an element is replaced (replace.h): it has no size */
     TAKT_TFL_POISON, /* a refused operator would have produced it */
 } takt_tfl_state;
 

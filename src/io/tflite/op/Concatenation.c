@@ -1,5 +1,6 @@
 /* Concatenation.c - CONCATENATION: quantised parts are requantised to the result's scale. */
 #include "io/tflite/quant.h"
+#include "io/tflite/replace.h"
 
 /* uint8 times a float factor, as in LiteRT's kernel for old models. */
 static takt_id onto_grid(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *from,
@@ -22,10 +23,30 @@ static takt_id onto_grid(takt_tfl_call *c, takt_id x, const takt_tfl_tensor *fro
     return takt_tfl_cast(c, takt_tfl_clip(c, level, 0, 255), TAKT_U8);
 }
 
+enum { AXIS, ACTIVATION };
+
+/* list[:at], an element, list[at + 1:]. */
+static takt_status replace(takt_tfl_call *c, const takt_tfl_replaced *what)
+{
+    const takt_tfl_tensor *to = takt_tfl_tensor_out(c, 0);
+    takt_id element = takt_tfl_need(c, 1);
+    if (takt_tfl_is_quantised(to))
+        element = onto_grid(c, element, takt_tfl_tensor_in(c, 1), to);
+    if (takt_tfl_i32(c, AXIS, 0) != 0 || takt_tfl_u8(c, ACTIVATION, 0) != 0)
+        return takt_tfl_refuse(c, "the size of input 0 depends on values");
+    const takt_id in[] = {what->list, element, what->at};
+    const takt_named_attr axis[] = {{"axis", takt_attr_i64(0)}};
+    if (!takt_tfl_good(c))
+        return c->status;
+    return takt_tfl_done(c, takt_graph_call(c->g, &takt_op_update_slice, 3, in, 1, axis));
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
-    enum { AXIS, ACTIVATION };
     const takt_tfl_tensor *to = takt_tfl_tensor_out(c, 0);
+    takt_tfl_replaced what;
+    if (takt_tfl_replaces(c, &what))
+        return replace(c, &what);
     takt_id *in = takt_tfl_get(c, c->op->input_count, sizeof *in);
     if (in == NULL)
         return c->status;

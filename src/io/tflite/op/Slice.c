@@ -1,5 +1,5 @@
-/* Slice.c - STRIDED_SLICE and SLICE with known positions. */
-#include "io/tflite/adapt.h"
+/* Slice.c - STRIDED_SLICE and SLICE; where positions depend on values, sizes must not. */
+#include "io/tflite/replace.h"
 
 enum { BEGIN_MASK, END_MASK, ELLIPSIS, NEW_AXIS, SHRINK, OFFSET };
 
@@ -62,10 +62,36 @@ static void cut_axis(takt_tfl_call *c, cut *v, int d, int64_t size, size_t i)
     v->dims[v->rank++] = length > 0 ? length : 0;
 }
 
+/* Positions of a strided slice that are found at run time: single elements, x[i] or x[:, i], next
+ * to whole axes. */
+static takt_status elements(takt_tfl_call *c, takt_id x)
+{
+    const takt_id begin = takt_tfl_need(c, 1);
+    const takt_type t = *takt_type_of(c->g, x), tb = *takt_type_of(c->g, begin);
+    const int32_t one = takt_tfl_i32(c, SHRINK, 0),
+                  whole = takt_tfl_i32(c, BEGIN_MASK, 0) & takt_tfl_i32(c, END_MASK, 0) & ~one,
+                  other = takt_tfl_i32(c, NEW_AXIS, 0) | takt_tfl_i32(c, ELLIPSIS, 0);
+    const takt_tfl_ints step = takt_tfl_known(c, 3);
+    if (!takt_tfl_good(c))
+        return c->status;
+    if (tb.rank != 1 || tb.dim[0] > t.rank || step.count != (size_t)tb.dim[0] || other != 0)
+        return takt_tfl_refuse(c, "positions that depend on values");
+    for (int d = (int)tb.dim[0] - 1; d >= 0 && takt_tfl_good(c); d--) {
+        if (step.at[d] != 1 || !((one | whole) >> d & 1))
+            return takt_tfl_refuse(c, "a size that depends on values");
+        if (one >> d & 1)
+            x = takt_tfl_gather(c, x,
+                                takt_tfl_squeeze(c, takt_slice(c->g, begin, 0, d, d + 1, 1), 0), d);
+    }
+    return takt_tfl_done(c, x);
+}
+
 static takt_status strided(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0);
     const takt_type t = *takt_type_of(c->g, x);
+    if (takt_tfl_good(c) && takt_tfl_peek(c, 1) == NULL && takt_tfl_good(c))
+        return elements(c, x);
     const takt_tfl_ints begin = takt_tfl_known(c, 1), end = takt_tfl_known(c, 2),
                         step = takt_tfl_known(c, 3);
     const int32_t fresh = takt_tfl_i32(c, NEW_AXIS, 0), dots = takt_tfl_i32(c, ELLIPSIS, 0);
@@ -120,7 +146,12 @@ static takt_status plain(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0);
     const takt_type t = *takt_type_of(c->g, x);
-    if (takt_tfl_peek(c, 1) == NULL && takt_tfl_good(c))
+    const bool is_late = takt_tfl_good(c) && takt_tfl_peek(c, 1) == NULL;
+    if ((is_late || (takt_tfl_good(c) && takt_tfl_peek(c, 2) == NULL)) && takt_tfl_is_part(c)) {
+        c->scope->values[c->op->outputs[0]].state = TAKT_TFL_PART;
+        return TAKT_OK;
+    }
+    if (is_late && takt_tfl_good(c))
         return late(c, x, &t);
     const takt_tfl_ints begin = takt_tfl_known(c, 1), size = takt_tfl_known(c, 2);
     cut v = {.count = (size_t)t.rank};
