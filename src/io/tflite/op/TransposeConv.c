@@ -57,7 +57,8 @@ static takt_id integers(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_w
                              takt_tfl_dtype_of(ty->type));
 }
 
-/* Float input with 8-bit weights: each sample is quantised at run time. Sums of f64 are exact. */
+/* Float input with 8-bit weights: each sample is quantised at run time. Sums of whole numbers below
+ * 2^24 are exact in f32. */
 static takt_id hybrid(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_window *w,
                       const int64_t dims[4])
 {
@@ -68,8 +69,8 @@ static takt_id hybrid(takt_tfl_call *c, takt_id x, takt_id k, const takt_tfl_win
         return TAKT_NONE;
     const takt_id level = takt_sub(g, takt_tfl_cast(c, d.q, TAKT_I32), d.zero);
     const takt_id sum =
-        spread(c, takt_tfl_cast(c, level, TAKT_F64), takt_tfl_cast(c, k, TAKT_F64), w, dims);
-    return takt_mul(g, takt_mul(g, takt_tfl_cast(c, sum, TAKT_F32), scale), d.scale);
+        spread(c, takt_tfl_cast(c, level, TAKT_F32), takt_tfl_cast(c, k, TAKT_F32), w, dims);
+    return takt_mul(g, takt_mul(g, sum, scale), d.scale);
 }
 
 static takt_status adapt(takt_tfl_call *c)
