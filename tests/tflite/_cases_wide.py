@@ -1,6 +1,7 @@
 """_cases_wide.py - the same operators with other sizes, axes, types and activations."""
-from _cases import (BOOL, F, I16, I32, I64, I8, U8, add, bias, const, floats, ints, q, weights)
-from _flat import Tensor
+from _cases import (BOOL, CASES, Case, F, I16, I32, I64, I8, U8, add, bias, const, floats, ints, q,
+                    value, weights)
+from _flat import Op, Tensor, model
 
 RELU, RELU_N1, RELU6, TANH = 1, 2, 3, 4
 
@@ -179,4 +180,17 @@ def volumes():
                 Tensor(F, []), options, tolerance=1e-6)
 
 
-GROUPS = (convolutions, dense, pools, arithmetic, moves, reductions, softmax, quantise, volumes)
+def products_of_one():
+    """Products whose factors depend on the same bytes: x * sigmoid(x), x * x, and a number."""
+    for dtype, key, zero in ((I8, "i8", -128), (U8, "u8", 0)):
+        x, s, y = q(dtype, [3, 100]), q(dtype, [], 1 / 256, zero), q(dtype, [], 0.02, zero + 9)
+        ops = [Op("LOGISTIC", [0], [1], None), Op("MUL", [1, 0], [2], (21, {0: ("b", RELU6)}))]
+        CASES[f"swish_{key}"] = Case(model(ops, [x, s, y], [0], [2]), [value(x)], ops=["MUL"],
+                                     kind=dtype)
+        ops = [Op("MUL", [0, 0], [1], (21, {}))]
+        CASES[f"square_{key}"] = Case(model(ops, [x, q(dtype, [], 0.16, zero)], [0], [1]),
+                                      [value(x)], ops=["MUL"], kind=dtype)
+
+
+GROUPS = (convolutions, dense, pools, arithmetic, moves, reductions, softmax, quantise, volumes,
+          products_of_one)

@@ -87,6 +87,57 @@ static takt_id product(takt_tfl_call *c)
     return takt_tfl_rescale(c, p, takt_tfl_fixed_of((double)real));
 }
 
+/* What a factor is for every byte of some value: itself, a table of it, or a number. */
+typedef struct factor {
+    takt_id of;              /* TAKT_NONE: of none */
+    const takt_array *table; /* NULL: itself; one element: a number */
+} factor;
+
+static factor factor_of(takt_tfl_call *c, size_t i)
+{
+    const takt_id id = takt_tfl_in(c, i);
+    const takt_node *n = &c->g->nodes[id];
+    const takt_array *known = takt_tfl_peek(c, i);
+    if (known != NULL && known->i != NULL && known->count == 1 && n->type->rank == 0)
+        return (factor){TAKT_NONE, known};
+    if (n->op == &takt_op_look_up && takt_tfl_study(c->scope, n->in[1], &known) == TAKT_OK &&
+        known != NULL && known->i != NULL && known->count == 256)
+        return (factor){n->in[0], known};
+    return (factor){id, NULL};
+}
+
+static int64_t factor_at(const factor *f, int64_t v)
+{
+    return f->table == NULL ? v : f->table->i[f->table->count == 1 ? 0 : v & 255];
+}
+
+/* A MUL whose factors depend on the same bytes, such as x * sigmoid(x), as a table; TAKT_NONE if it
+ * is none. */
+static takt_id product_of_one(takt_tfl_call *c, int activation)
+{
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
+    const factor f[2] = {factor_of(c, 0), factor_of(c, 1)};
+    const takt_id x = f[0].of != TAKT_NONE ? f[0].of : f[1].of;
+    if (!takt_tfl_good(c) || !takt_tfl_is_byte(dtype) || x == TAKT_NONE ||
+        (f[1].of != TAKT_NONE && f[1].of != x) || takt_type_of(c->g, x)->dtype != dtype)
+        return TAKT_NONE;
+    const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)),
+                         y = takt_tfl_quant_of(c, ty);
+    const float both = a.scale * b.scale, real = both / y.scale;
+    const takt_tfl_fixed scale = takt_tfl_fixed_of((double)real);
+    const takt_tfl_range all = takt_tfl_range_of(dtype),
+                         range = takt_tfl_activation(c, ty, activation);
+    int64_t table[256];
+    for (int64_t v = all.low; v <= all.high; v++) {
+        const int64_t p = (factor_at(&f[0], v) - a.zero) * (factor_at(&f[1], v) - b.zero);
+        const int64_t level = (int64_t)takt_tfl_fixed_scale((int32_t)p, scale) + y.zero;
+        table[v & 255] = level < range.low ? range.low : level > range.high ? range.high : level;
+    }
+    return takt_tfl_look_up(c, x, dtype, table);
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
     const takt_op *op = op_of(c);
@@ -101,8 +152,8 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_done(c, takt_tfl_activate(c, takt_binary(c->g, op, a, b), activation));
     if (op == &takt_op_div)
         return takt_tfl_refuse(c, "quantised numbers");
-    const takt_id bytes =
-        op == &takt_op_mul ? TAKT_NONE : sum_of_bytes(c, op == &takt_op_sub, activation);
+    const takt_id bytes = op == &takt_op_mul ? product_of_one(c, activation)
+                                             : sum_of_bytes(c, op == &takt_op_sub, activation);
     if (bytes != TAKT_NONE || !takt_tfl_good(c))
         return takt_tfl_done(c, bytes);
     const takt_id y = op == &takt_op_mul ? product(c) : sum(c, op);
