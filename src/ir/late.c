@@ -5,9 +5,9 @@
 
 #include "base/count.h"
 #include "base/hash.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "ir/storage_fields.h"
+#include "os/futex.h"
 #include "os/memory.h"
 
 typedef struct late_bytes {
@@ -15,14 +15,29 @@ typedef struct late_bytes {
     takt_late from; /* all NULL: zeros */
     void *at;       /* untouched pages take no memory */
     size_t bytes, counted;
-    takt_lock lock; /* held while the bytes are read */
+    _Atomic uint32_t is_read; /* by a thread, for which others sleep */
+    takt_futex futex;
 } late_bytes;
+
+/* Reading takes long, so nobody spins. */
+static void begin_read(late_bytes *l)
+{
+    while (atomic_exchange(&l->is_read, 1) == 1)
+        takt_futex_wait(&l->futex, &l->is_read, 1);
+}
+
+static void end_read(late_bytes *l)
+{
+    atomic_store(&l->is_read, 0);
+    takt_futex_wake(&l->futex, &l->is_read, 1);
+}
 
 static void put(void *user)
 {
     late_bytes *l = user;
     takt_ctx *ctx = l->ctx;
     takt_pages_put(l->at, l->bytes);
+    takt_futex_deinit(&l->futex);
     takt_count_less(ctx, l->counted);
     if (l->from.done != NULL)
         l->from.done(l->from.user);
@@ -37,12 +52,17 @@ takt_status takt_storage_create_late(takt_ctx *ctx, size_t bytes, const takt_lat
     TAKT_TRY(takt_mem_zero(ctx, 1, sizeof(late_bytes), "a storage", &block));
     late_bytes *l = block;
     *l = (late_bytes){.ctx = ctx, .from = *late, .bytes = bytes};
+    if (takt_futex_init(&l->futex) != 0) {
+        takt_mem_put(ctx, l, sizeof *l);
+        return takt_fail_memory(ctx, "a storage", sizeof *l);
+    }
     takt_status status =
         takt_pages_get(bytes, &l->at) == 0 ? TAKT_OK : takt_fail_memory(ctx, "tensor data", bytes);
     if (status == TAKT_OK)
         status = takt_storage_borrow(ctx, l->at, bytes, put, l, storage);
     if (status != TAKT_OK) {
         takt_pages_put(l->at, bytes);
+        takt_futex_deinit(&l->futex);
         takt_mem_put(ctx, l, sizeof *l);
         return status;
     }
@@ -101,13 +121,13 @@ takt_status takt_storage_settle(takt_storage *s)
     if (!takt_storage_is_late(s))
         return TAKT_OK;
     late_bytes *l = s->user;
-    takt_lock_take(&l->lock);
+    begin_read(l);
     const takt_status status = takt_storage_is_late(s) ? fill(l) : TAKT_OK;
     if (status == TAKT_OK) {
         s->room = s->bytes;
         atomic_store_explicit(&s->is_late, false, memory_order_release);
     }
-    takt_lock_give(&l->lock);
+    end_read(l);
     return status;
 }
 

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "ir/storage.h"
+#include "os/os.h"
+#include "os/pool.h"
 #include "test.h"
 
 enum { BYTES = 10000 };
@@ -21,7 +23,7 @@ enum { BYTES = 10000 };
 typedef struct origin {
     takt_ctx *ctx;
     int reads, ends;
-    bool is_gone;
+    bool is_gone, is_slow;
 } origin;
 
 static takt_status read_in(void *user, size_t first, size_t count, void *to)
@@ -29,6 +31,8 @@ static takt_status read_in(void *user, size_t first, size_t count, void *to)
     origin *o = user;
     EXPECT(first == 0 && count == BYTES, "%zu, %zu", first, count);
     o->reads++;
+    if (o->is_slow)
+        takt_os_sleep_until(takt_os_now_ns(NULL) + 20000000);
     if (o->is_gone)
         return takt_fail(o->ctx, TAKT_E_FILE_READ, "the file is gone");
     memset(to, 7, BYTES);
@@ -141,6 +145,28 @@ static void refused(void)
     takt_ctx_destroy(o.ctx);
 }
 
+static void read_one(void *user, size_t task, int thread)
+{
+    const uint8_t *at = takt_storage_data(user);
+    (void)thread;
+    EXPECT(at[task] == 7, "%d", at[task]);
+}
+
+/* Threads that ask at once wait for the one that reads. */
+static void together(void)
+{
+    origin o = {.is_slow = true};
+    takt_storage *s = make(&o);
+    const uint64_t before = o.ctx->live_bytes;
+    takt_pool *pool;
+    if (EXPECT_OK(o.ctx, takt_pool_create(o.ctx, 4, NULL, &pool))) {
+        takt_pool_share(pool, read_one, s, 64);
+        takt_pool_destroy(pool);
+    }
+    EXPECT_EQ(o.reads, 1);
+    finish(&o, s, before);
+}
+
 static void limited(void)
 {
     origin o = {0};
@@ -167,4 +193,4 @@ static void zeros(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(copies, stays, fails, refused, limited, zeros)
+TEST_MAIN(copies, stays, fails, refused, together, limited, zeros)
