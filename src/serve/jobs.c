@@ -103,7 +103,9 @@ void takt_serve_done(takt_server *s, takt_job *job)
 /* Same for a job that has not started. */
 static bool unlink_job(takt_server *s, const takt_job *job)
 {
-    return job->begun_ns == 0 && remove_job(s, job);
+    if (job->begun_ns != 0)
+        return false;
+    return job->kind == TAKT_JOB_WORDS ? takt_serve_words_remove(s, job) : remove_job(s, job);
 }
 
 void takt_serve_leave(takt_server *s, takt_job *job)

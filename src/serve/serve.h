@@ -236,6 +236,8 @@ TAKT_MUST_USE takt_status takt_serve_loop(takt_server *s);
 
 /* Answers /tokenize or /detokenize into `c->out`, or creates `c->job` if the body is long. */
 void takt_serve_words(takt_server *s, takt_conn *c, takt_span body, bool to_ids);
+/* Takes a job from the list of those; false if it is not in it. Needs the lock. */
+bool takt_serve_words_remove(takt_server *s, const takt_job *job);
 
 /* ---- the thread that tokenizes ---- */
 

@@ -143,6 +143,7 @@ static takt_job *next(takt_server *s)
             s->words.first = job->next;
             s->words.waiting--;
             s->running++;
+            job->begun_ns = takt_serve_now(s);
         }
         takt_lock_give(&s->lock);
         if (job != NULL || atomic_load(&s->is_over))
@@ -205,6 +206,18 @@ static takt_job *create(takt_server *s, const takt_conn *c, takt_span body, bool
     return NULL;
 }
 
+bool takt_serve_words_remove(takt_server *s, const takt_job *job)
+{
+    takt_job **at = &s->words.first;
+    while (*at != NULL && *at != job)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return false;
+    *at = job->next;
+    s->words.waiting--;
+    return true;
+}
+
 static bool enqueue(takt_server *s, takt_job *job)
 {
     takt_lock_take(&s->lock);
@@ -212,7 +225,7 @@ static bool enqueue(takt_server *s, takt_job *job)
     takt_job **last = &s->words.first;
     while (*last != NULL)
         last = &(*last)->next;
-    job->queued_ns = job->begun_ns = takt_serve_now(s);
+    job->queued_ns = takt_serve_now(s);
     s->metrics.requests++;
     s->metrics.refused += !has_room;
     s->words.waiting += has_room;
