@@ -103,6 +103,21 @@ double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double k
     return lines;
 }
 
+void takt_pool_find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],
+                         const float **rows)
+{
+    for (size_t a = 0; a < s->kernel[0]; a++)
+        for (size_t b = 0; b < s->kernel[1]; b++, rows++) {
+            const size_t i = at[0] * s->stride[0] + a * s->dilation[0];
+            const size_t j = at[1] * s->stride[1] + b * s->dilation[1];
+            const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] &&
+                                j >= s->before[1] && j - s->before[1] < s->in[1];
+            *rows = inside ? sample + ((i - s->before[0]) * s->in[1] + j - s->before[1]) *
+                                          s->in[2] * s->channels
+                           : NULL;
+        }
+}
+
 /* ---- one window ---- */
 
 typedef struct window {

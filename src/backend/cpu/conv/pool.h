@@ -33,6 +33,10 @@ double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double k
  * by `divisors`. */
 takt_pool_f32 takt_pool_line(const takt_pool_shape *s, const float *const *x,
                              const float *divisors);
+/* The rows of a sample with channels last under line at[1] of outputs at depth at[0]: NULL, those
+ * in the padding. */
+void takt_pool_find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],
+                         const float **rows);
 /* Any of the five ops on sample and channel number `plane`: `a` and `b` are its inputs (b NULL if
  * it has one), `sums` room for one double per position of x. */
 void takt_pool_plane(const takt_pool_shape *s, size_t plane, const void *a, const void *b, void *to,
@@ -49,6 +53,9 @@ TAKT_MUST_USE takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_
 /* Largest values and averages of f32 with channels first (pool_lines.c): the same. */
 bool takt_pool_has_lines(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_lines_compile(takt_planner *p, const takt_pool_shape *shape);
+/* Such pools with short lines of outputs (pool_tiles.c): the same. */
+bool takt_pool_has_tiles(const takt_pool_shape *s);
+TAKT_MUST_USE takt_status takt_pool_tiles_compile(takt_planner *p, const takt_pool_shape *shape);
 /* Any of four ops in 16 bits with channels last (pool_widened.c): the same. */
 bool takt_pool_is_widened(const takt_pool_shape *s);
 TAKT_MUST_USE takt_status takt_pool_widened_compile(takt_planner *p, const takt_pool_shape *shape);

@@ -23,21 +23,6 @@ static const char *accepts(const takt_graph *g, takt_id node)
 
 /* ---- rows ---- */
 
-static void find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],
-                      const float **rows)
-{
-    for (size_t a = 0; a < s->kernel[0]; a++)
-        for (size_t b = 0; b < s->kernel[1]; b++, rows++) {
-            const size_t i = at[0] * s->stride[0] + a * s->dilation[0];
-            const size_t j = at[1] * s->stride[1] + b * s->dilation[1];
-            const bool inside = i >= s->before[0] && i - s->before[0] < s->in[0] &&
-                                j >= s->before[1] && j - s->before[1] < s->in[1];
-            *rows = inside ? sample + ((i - s->before[0]) * s->in[1] + j - s->before[1]) *
-                                          s->in[2] * s->channels
-                           : NULL;
-        }
-}
-
 static void run_rows(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
@@ -53,8 +38,8 @@ static void run_rows(const takt_step *s, const takt_task *t)
     for (size_t row = first; row < end && !takt_poll_stops(t->poll); row++) {
         const size_t within = row % per_sample;
         const size_t at[2] = {within / c->out[1], within % c->out[1]};
-        find_rows(c, (const float *)takt_view_data(t, &s->in[0]) + row / per_sample * c->x_sample,
-                  at, rows);
+        const float *x = takt_view_data(t, &s->in[0]);
+        takt_pool_find_rows(c, x + row / per_sample * c->x_sample, at, rows);
         if (is_average)
             known = takt_pool_divisors(c, at, known, divisors);
         p.y = (float *)takt_view_data(t, &s->out[0]) + row * c->out[2] * c->channels;
@@ -199,6 +184,8 @@ static takt_status compile(takt_planner *p)
         return takt_pool_dx_compile(p, c);
     if (takt_pool_is_widened(c) && !has_halves(c))
         return takt_pool_widened_compile(p, c);
+    if (takt_pool_has_tiles(c))
+        return takt_pool_tiles_compile(p, c);
     if (takt_pool_has_lines(c))
         return takt_pool_lines_compile(p, c);
     s->data = f;
