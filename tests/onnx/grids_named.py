@@ -1,5 +1,5 @@
-"""grids_named.py - CenterCropPad, AffineGrid and GridSample with named sizes, or sizes found at run time: the
-same bits as with numbers.
+"""grids_named.py - CenterCropPad, AffineGrid and GridSample with named sizes, or sizes found at run
+time: the same bits as with numbers.
 
 A run of the ONNX file knows the sizes when it loads the model. A model that is converted keeps the
 names, and an input that says a size is read when it runs.

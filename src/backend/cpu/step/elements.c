@@ -51,13 +51,12 @@ static void walk_on(const facts *f, walker *w, int64_t n)
     }
 }
 
-/* Elements from x[first] on, `along` apart for each index and `next` for each place, to y. */
+/* Elements of x, `along` apart for each index and `next` for each place, to y. */
 #define TAKE(type)                                                                                 \
     for (size_t k = 0; k < n; k++)                                                                 \
-    ((type *)y)[i + k] = ((const type *)x)[first + at[k] * along + (int64_t)k * next]
+    ((type *)y)[k] = ((const type *)x)[at[k] * along + (int64_t)k * next]
 
-static void take(const facts *f, const void *x, int64_t first, const int64_t *at, size_t n, void *y,
-                 size_t i)
+static void take(const facts *f, const void *x, const int64_t *at, size_t n, void *y)
 {
     const int64_t along = f->stride[f->axis];
     const int64_t next = f->axis == f->rank - 1 ? 0 : f->stride[f->rank - 1];
@@ -74,6 +73,9 @@ static void run_rows(const takt_step *s, const takt_task *t)
 {
     enum { AT_ONCE = 256 };
     const facts *f = s->data;
+    const char *x = takt_view_data(t, &s->in[0]);
+    char *y = takt_view_data(t, &s->out[0]);
+    const int64_t bytes = f->bits / 8;
     takt_index_reader index = takt_index_open(t, &s->in[1]);
     takt_pace pace = takt_pace_of(t);
     size_t first, end, n;
@@ -86,7 +88,7 @@ static void run_rows(const takt_step *s, const takt_task *t)
         n = n < AT_ONCE ? n : AT_ONCE;
         takt_index_list(&index, i, n, f->size, at);
         if (f->size > 0)
-            take(f, takt_view_data(t, &s->in[0]), w.at, at, n, takt_view_data(t, &s->out[0]), i);
+            take(f, x + w.at * bytes, at, n, y + (int64_t)i * bytes);
         if (takt_pace_stops(&pace, 2 * n))
             break;
     }
