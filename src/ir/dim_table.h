@@ -18,7 +18,7 @@
 #include "ir/dim.h"
 
 /* The size that an expression may have before it is refused. */
-enum { DIM_TERMS = 64, DIM_ATOMS = 7, DIM_TEXT = 1024 };
+enum { DIM_TERMS = 96, DIM_ATOMS = 7, DIM_TEXT = 2048 };
 
 typedef struct dim_term {
     int64_t factor;
