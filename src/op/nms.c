@@ -50,9 +50,12 @@ typedef struct found {
     int64_t *out; /* triples */
 } found;
 
-static bool take(void *user, int64_t box)
+static bool use(void *user, int64_t box, size_t compared)
 {
     found *f = user;
+    (void)compared;
+    if (box < 0)
+        return true;
     const int64_t row[3] = {f->batch, f->class, box};
     for (int k = 0; k < 3; k++)
         f->out[3 * f->count + k] = row[k];
@@ -68,9 +71,10 @@ static takt_status eval(takt_eval *e)
                   .most = e->in[LIMIT].i[0],
                   .overlap = e->in[OVERLAP].f[0],
                   .threshold = e->in[THRESHOLD].f[0],
-                  .gone = takt_arena_array(e->scratch, (size_t)n + 1, 1)};
+                  .taken = takt_arena_array(e->scratch, (size_t)n + 1, sizeof *w.taken),
+                  .order = takt_arena_array(e->scratch, (size_t)n + 1, sizeof *w.order)};
     found f = {.rows = e->out[0].dim[0], .out = e->out[0].i};
-    if (w.gone == NULL)
+    if (w.taken == NULL || w.order == NULL)
         return TAKT_ERR_MEMORY;
     for (int64_t i = 0; scores->count > 0 && f.count < f.rows && i < scores->dim[0] * classes;
          i++) {
@@ -78,7 +82,7 @@ static takt_status eval(takt_eval *e)
         f.class = i % classes;
         w.boxes = boxes->f + f.batch * n * 4;
         w.scores = scores->f + i * n;
-        takt_nms_pick(&w, take, &f);
+        takt_nms_pick(&w, use, &f);
     }
     e->out[1].i[0] = f.count;
     return TAKT_OK;

@@ -23,17 +23,21 @@ typedef struct found {
     int64_t batch, class, rows, count;
     int64_t *out;
     takt_pace pace;
-    size_t work; /* of a box that is taken */
 } found;
 
-static bool take(void *user, int64_t box)
+static bool use(void *user, int64_t box, size_t compared)
 {
+    enum { LOOK = 32 }; /* the work of finding the next box */
     found *f = user;
+    if (takt_pace_stops(&f->pace, LOOK + 2 * compared))
+        return false;
+    if (box < 0)
+        return true;
     int64_t *row = f->out + 3 * f->count;
     row[0] = f->batch;
     row[1] = f->class;
     row[2] = box;
-    return ++f->count < f->rows && !takt_pace_stops(&f->pace, f->work);
+    return ++f->count < f->rows;
 }
 
 static void widen(takt_dtype dtype, const void *from, int64_t first, int64_t count, double *to)
@@ -46,7 +50,8 @@ static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
     const int64_t n = s->in[BOXES].dim[1], classes = s->in[SCORES].dim[1];
-    double *boxes = t->scratch, *scores = boxes + 4 * n;
+    takt_nms_box *taken = t->scratch;
+    double *boxes = (double *)(taken + n), *scores = boxes + 4 * n;
     takt_nms w = {.boxes = boxes,
                   .scores = scores,
                   .count = n,
@@ -54,11 +59,10 @@ static void run(const takt_step *s, const takt_task *t)
                   .most = *(const int64_t *)takt_view_data(t, &s->in[LIMIT]),
                   .overlap = takt_dtype_get_f(f->dtype, takt_view_data(t, &s->in[OVERLAP]), 0),
                   .threshold = takt_dtype_get_f(f->dtype, takt_view_data(t, &s->in[THRESHOLD]), 0),
-                  .gone = (unsigned char *)(scores + n)};
-    found made = {.rows = s->out[0].dim[0],
-                  .out = takt_view_data(t, &s->out[0]),
-                  .pace = takt_pace_of(t),
-                  .work = 8 * (size_t)n};
+                  .taken = taken,
+                  .order = (int64_t *)(void *)(scores + n)};
+    found made = {
+        .rows = s->out[0].dim[0], .out = takt_view_data(t, &s->out[0]), .pace = takt_pace_of(t)};
     const int64_t all = n > 0 ? s->in[SCORES].dim[0] * classes : 0;
     for (int64_t i = 0; made.count < made.rows && i < all && !takt_poll_stops(t->poll); i++) {
         made.batch = i / classes;
@@ -66,7 +70,7 @@ static void run(const takt_step *s, const takt_task *t)
         if (made.class == 0)
             widen(f->dtype, takt_view_data(t, &s->in[BOXES]), made.batch * n * 4, 4 * n, boxes);
         widen(f->dtype, takt_view_data(t, &s->in[SCORES]), i * n, n, scores);
-        takt_nms_pick(&w, take, &made);
+        takt_nms_pick(&w, use, &made);
     }
     memset(made.out + 3 * made.count, 0, (size_t)(3 * (made.rows - made.count)) * sizeof *made.out);
     *(int64_t *)takt_view_data(t, &s->out[1]) = made.count;
@@ -86,7 +90,8 @@ static takt_status compile(takt_planner *p)
     f->is_center = takt_node_int(n, "center") != 0;
     f->dtype = p->step->in[BOXES].dtype;
     const size_t boxes = (size_t)p->step->in[BOXES].dim[1];
-    p->step->scratch_bytes = takt_cpu_aligned((boxes + 1) * (5 * sizeof(double) + 1));
+    p->step->scratch_bytes = takt_cpu_aligned(
+        (boxes + 1) * (sizeof(takt_nms_box) + 5 * sizeof(double) + sizeof(int64_t)));
     p->step->run = run;
     p->step->data = f;
     return TAKT_OK;
