@@ -101,7 +101,8 @@ void check_same_f32(takt_check *c, const float *got, const float *want, size_t n
 void check_same_f64(takt_check *c, const double *got, const double *want, size_t n);
 void check_same_bytes(takt_check *c, const void *got, const void *want, size_t bytes);
 
-/* The floating-point control state: rounding, flushing of denormals, traps. */
+/* The floating-point control state: rounding, flushing of denormals, traps; on x86-64 also whether
+ * upper halves of vectors are in use, which they are not afterwards. */
 uint64_t check_fp_state(void);
 void check_set_fp_state(uint64_t state);
 
