@@ -183,7 +183,7 @@ def places(refused, legal):
         refused(f"pad_{name}", "Pad", x(3), i64(*pads))
     legal("shape_before", "Shape", x(2, 3), start=-9, end=-1)
     legal("slice_least", "Slice", x(3), i64(LEAST), i64(LEAST))
-    refused("slice_uneven", "Slice", x(3, 2), i64(0, 1), i64(BIG, 2), i64(1))
+    refused("slice_uneven", "Slice", x(3, 2), i64(0, 1), i64(BIG, 2), i64(1), error=2104)
     legal("split_named", "Split", x("n"), i64(1, 2), outputs=("y", "z"))
     refused("eye_high", "EyeLike", x(1 << 15, 4))
     legal("eye_below", "EyeLike", x(3, 3), k=-1)
