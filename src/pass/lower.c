@@ -1,6 +1,6 @@
 /* lower.c - composite ops into the simpler ones they are made of. */
 #include "ir/leaves.h"
-#include "op/ops.h"
+#include "op/util/formula.h"
 #include "pass/copier.h"
 
 typedef struct lowering {
@@ -25,26 +25,12 @@ static takt_status replace(lowering *l, takt_id id, const takt_node *n)
     return l->c.out->status;
 }
 
-static bool is_half(takt_dtype dtype)
-{
-    return dtype == TAKT_F16 || dtype == TAKT_BF16;
-}
-
 /* Whatever backend has a kernel for it: bits do not depend on that. */
 static takt_status widen(lowering *l, takt_id id, const takt_node *n)
 {
-    enum { INPUTS = 8 }; /* more than such ops have */
-    takt_graph *g = l->c.out;
-    takt_id in[INPUTS];
-    for (uint32_t k = 0; k < n->in_count && k < INPUTS; k++) {
-        in[k] = n->in[k];
-        if (in[k] != TAKT_NONE && is_half(takt_type_of(g, in[k])->dtype))
-            in[k] = takt_cast(g, in[k], TAKT_F32);
-    }
-    const takt_id wide = takt_graph_append(g, n->op, n->in_count, in, n->attr);
-    l->c.map[id] = takt_cast(g, wide, n->type->dtype);
+    l->c.map[id] = takt_append_widened(l->c.out, n);
     l->changed = true;
-    return g->status;
+    return l->c.out->status;
 }
 
 /* A node with subgraphs, which are lowered too; their depth is limited when they are made. */
@@ -79,8 +65,7 @@ static takt_status visit(lowering *l, takt_id id)
     }
     const takt_node n = takt_copier_node(&l->c, id);
     if (n.op->lower != NULL && (l->keep == NULL || !l->keep(l->user, l->c.out, &n)))
-        return (n.op->traits & TAKT_WIDENS) != 0 && is_half(n.type->dtype) ? widen(l, id, &n)
-                                                                           : replace(l, id, &n);
+        return takt_is_widened(&n) ? widen(l, id, &n) : replace(l, id, &n);
     if ((n.op->traits & TAKT_CONTROL) != 0)
         return copy_outer(l, id, &n);
     l->c.map[id] = takt_graph_append(l->c.out, n.op, n.in_count, n.in, n.attr);

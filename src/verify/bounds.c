@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "ir/leaves.h"
+#include "op/util/formula.h"
 
 typedef struct walk {
     const takt_graph *from;
@@ -70,7 +71,9 @@ static takt_status lowered(const walk *w, const takt_node *n, takt_graph **g)
     takt_node own = *n;
     own.in = in;
     memset(out, 0xff, n->out_count * sizeof *out);
-    if ((*g)->status == TAKT_OK)
+    if ((*g)->status == TAKT_OK && takt_is_widened(n))
+        out[0] = takt_append_widened(*g, &own);
+    else if ((*g)->status == TAKT_OK)
         n->op->lower(*g, &own, out);
     for (uint32_t k = 0; k < n->out_count && (*g)->status == TAKT_OK; k++) {
         char name[24];

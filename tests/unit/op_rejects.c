@@ -53,6 +53,9 @@ static const row rows[] = {
     {"max_pool(f32[1, 3, 5, 5], kernel=[6, 2])", TAKT_E_SHAPE, "spans 6"},
     {"avg_pool(f32[1, 3, 5, 5], kernel=[2, 2], pad=[2, 0, 0, 0])", TAKT_E_ATTR, "but padding"},
     {"max_pool(f32[1, 3, 0], kernel=[3], pad=[2, 2])", TAKT_E_SHAPE, "axis 0 is empty"},
+    {"max_pool(f32[1, 8, 2, 2, 2], kernel=[1100217349, 2095806807, 1], "
+     "pad=[1100217348, 2095806806, 0, 1100217348, 2095806806, 0])",
+     TAKT_E_ATTR, "a window has more than 2147483648 elements"},
     {"avg_pool(f32[3, 5], kernel=[2])", TAKT_E_RANK, "rank 3 to 5"},
     {"max_pool_dx(f32[1, 1, 4], f32[1, 1, 4], kernel=[2])", TAKT_E_SHAPE, "needs f32[1, 1, 3]"},
     {"deform_conv(f32[1, 2, 5, 5], f32[3, 1, 2, 2], f32[1, 8, 4, 4])", TAKT_E_SHAPE, "1 groups"},

@@ -107,12 +107,30 @@ takt_id takt_keep_where(takt_graph *g, takt_id condition, takt_id x)
     return takt_select(g, condition, x, takt_scalar_like(g, x, 0));
 }
 
+static bool is_half(takt_dtype dtype)
+{
+    return dtype == TAKT_F16 || dtype == TAKT_BF16;
+}
+
 takt_id takt_widen(takt_graph *g, takt_id x)
 {
     if (x == TAKT_NONE)
         return TAKT_NONE;
-    const takt_dtype dtype = takt_type_of(g, x)->dtype;
-    return dtype == TAKT_F16 || dtype == TAKT_BF16 ? takt_cast(g, x, TAKT_F32) : x;
+    return is_half(takt_type_of(g, x)->dtype) ? takt_cast(g, x, TAKT_F32) : x;
+}
+
+bool takt_is_widened(const takt_node *n)
+{
+    return (n->op->traits & TAKT_WIDENS) != 0 && is_half(n->type[0].dtype);
+}
+
+takt_id takt_append_widened(takt_graph *g, const takt_node *n)
+{
+    enum { INPUTS = 8 }; /* more than such ops have */
+    takt_id in[INPUTS];
+    for (uint32_t k = 0; k < n->in_count && k < INPUTS; k++)
+        in[k] = takt_widen(g, n->in[k]);
+    return takt_cast(g, takt_graph_append(g, n->op, n->in_count, in, n->attr), n->type[0].dtype);
 }
 
 void takt_grad_zero(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx)

@@ -30,6 +30,10 @@ takt_id takt_keep_where(takt_graph *g, takt_id condition, takt_id x);
 
 /* f32 for f16 and bf16, whose statistics would overflow or lose low bits; else x. */
 takt_id takt_widen(takt_graph *g, takt_id x);
+/* Whether the node is a composite in 16 bits that is computed in f32 and rounded once. */
+bool takt_is_widened(const takt_node *n);
+/* Such a node in f32, between casts. */
+takt_id takt_append_widened(takt_graph *g, const takt_node *n);
 
 /* The gradient of ops that are constant almost everywhere: nothing flows. */
 void takt_grad_zero(takt_graph *g, takt_id id, const takt_id *dy, takt_id *dx);

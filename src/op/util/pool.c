@@ -31,8 +31,13 @@ takt_status takt_pool_infer(takt_infer *in, const takt_type *x, takt_type *y)
     }
     TAKT_TRY(takt_window_check(in, &at, x->rank));
     const takt_window w = takt_pool_window(in->attr, x->rank);
+    int64_t taps = 1;
     *y = *x;
     for (int i = 0; i < w.spatial; i++) {
+        if (w.kernel[i] > TAKT_CHECK_BIG / taps)
+            return takt_infer_fail(in, TAKT_E_ATTR, "a window has more than %lld elements",
+                                   (long long)TAKT_CHECK_BIG);
+        taps *= w.kernel[i];
         const int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
         if (w.before[i] >= reach || w.after[i] >= reach)
             return takt_fail(in->ctx, TAKT_E_ATTR,
