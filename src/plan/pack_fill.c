@@ -95,11 +95,11 @@ static size_t room_of(const shared *s)
     return (most + LINE - 1) / LINE * LINE;
 }
 
-static takt_status fill_late(takt_builder *b, const takt_pack_work *w)
+static takt_status fill_late(takt_builder *b, const takt_pack_work *w, size_t grain)
 {
     const size_t threads = b->p.plan->threads > 1 ? (size_t)b->p.plan->threads : 1;
     const size_t pieces = (takt_storage_bytes(w->tensor->storage) + PIECE - 1) / PIECE;
-    shared s = {.work = w, .grain = takt_storage_grain(w->tensor->storage)};
+    shared s = {.work = w, .grain = grain};
     void *rooms;
     s.count = pieces < EACH * threads && w->name->bytes >= LEAST ? EACH * threads : pieces;
     s.room = room_of(&s);
@@ -126,8 +126,10 @@ takt_status takt_builder_fill(takt_builder *b, const takt_pack_work *w)
 {
     const takt_tensor *t = w->tensor;
     const char *from;
-    if (w->name->span != NULL && takt_storage_grain(t->storage) > 0)
-        return fill_late(b, w);
+    /* Asked once: another thread may bring the bytes into memory, and then it is 0. */
+    const size_t grain = w->name->span != NULL ? takt_storage_grain(t->storage) : 0;
+    if (grain > 0)
+        return fill_late(b, w, grain);
     if (takt_storage_is_late(t->storage))
         TAKT_TRY(read_late(b, t, &from));
     else

@@ -1,0 +1,131 @@
+/* pack_fill.c - weights that are read where they are packed: also while another thread brings
+ * them into memory. */
+#include "plan/pack_fill.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <takt/takt.h>
+
+#include "base/ctx.h"
+#include "ir/late.h"
+#include "ir/storage_fields.h"
+#include "os/pool.h"
+#include "test.h"
+
+enum { ROW = 256, PANEL = 32, MOST = 64 * 128 * ROW };
+
+static uint8_t packed[MOST];
+
+typedef struct weights {
+    size_t heads, head, bytes; /* head: bytes of one */
+    _Atomic size_t seen;       /* bytes that were read */
+    _Atomic bool is_over;
+    takt_storage *storage;
+} weights;
+
+static uint8_t at(size_t i)
+{
+    return (uint8_t)(i * 7 + i / 255);
+}
+
+static takt_status read_in(void *user, size_t first, size_t count, void *to)
+{
+    weights *w = user;
+    uint8_t *out = to;
+    EXPECT(first % w->head == 0 && count % w->head == 0, "%zu, %zu", first, count);
+    atomic_fetch_add(&w->seen, count);
+    for (size_t i = 0; i < count; i++)
+        out[i] = at(first + i);
+    return TAKT_OK;
+}
+
+static void end(void *user)
+{
+    (void)user;
+}
+
+/* Parts are of whole panels. */
+static void span(const void *user, size_t index, size_t count, size_t to[2])
+{
+    const weights *w = user;
+    const size_t panels = w->bytes / (ROW * PANEL);
+    to[0] = panels * index / count * (ROW * PANEL);
+    to[1] = panels * (index + 1) / count * (ROW * PANEL);
+}
+
+static takt_status part(const void *user, const void *from, void *to, size_t index, size_t count)
+{
+    size_t own[2];
+    span(user, index, count, own);
+    memcpy((uint8_t *)to + own[0], from, own[1] - own[0]);
+    return TAKT_OK;
+}
+
+static takt_status fill(void *user, const void *from, void *to)
+{
+    return part(user, from, to, 0, 1);
+}
+
+static bool begin(weights *w, size_t heads, size_t rows, takt_ctx **ctx)
+{
+    *w = (weights){.heads = heads, .head = rows * ROW, .bytes = heads * rows * ROW};
+    const takt_late late = {.read = read_in, .done = end, .user = w, .grain = w->head};
+    return EXPECT(w->bytes <= MOST, "%zu", w->bytes) &&
+           EXPECT_OK(NULL, takt_ctx_create(NULL, ctx)) &&
+           EXPECT_OK(*ctx, takt_storage_create_late(*ctx, w->bytes, &late, &w->storage));
+}
+
+static bool is_packed(const weights *w)
+{
+    size_t i = 0;
+    while (i < w->bytes && packed[i] == at(i))
+        i++;
+    return i == w->bytes;
+}
+
+static takt_status pack(takt_ctx *ctx, weights *w, int threads, takt_pool **pool)
+{
+    static takt_builder b;
+    takt_plan plan = {.threads = threads};
+    const takt_tensor tensor = {.storage = w->storage};
+    const takt_pack_name name = {.bytes = w->bytes, .fill = fill, .part = part, .span = span};
+    const takt_pack_work work = {.name = &name, .user = w, .tensor = &tensor, .to = packed};
+    b = (takt_builder){.p = {.ctx = ctx, .plan = &plan}, .pool = *pool};
+    memset(packed, 0, w->bytes);
+    const takt_status status = takt_builder_fill(&b, &work);
+    *pool = b.pool;
+    return status;
+}
+
+/* The bytes come into memory, and leave it again, so that it happens at any moment. */
+static void come_and_go(void *user)
+{
+    weights *w = user;
+    for (bool is_late = false; !atomic_load(&w->is_over); is_late = !is_late)
+        atomic_store(&w->storage->is_late, is_late);
+}
+
+static void settled(void)
+{
+    weights w;
+    takt_ctx *ctx;
+    takt_pool *pool = NULL;
+    void *thread;
+    if (!begin(&w, 8, 32, &ctx) || !EXPECT_OK(ctx, takt_storage_settle(w.storage)))
+        return;
+    const takt_threads *threads = &ctx->threads;
+    if (!EXPECT_EQ(threads->start(threads->user, come_and_go, &w, &thread), 0))
+        return;
+    bool is_good = true;
+    for (int i = 0; i < 1000 && is_good; i++)
+        is_good = pack(ctx, &w, 1, &pool) == TAKT_OK && is_packed(&w);
+    EXPECT(is_good, "other bytes");
+    atomic_store(&w.is_over, true);
+    threads->join(threads->user, thread);
+    takt_pool_destroy(pool);
+    takt_storage_release(w.storage);
+    takt_ctx_destroy(ctx);
+}
+
+TEST_MAIN(settled)
