@@ -83,16 +83,33 @@ static takt_status fill_whole(takt_builder *b, const takt_pack_work *w, const vo
     return share(b, &s);
 }
 
-/* The most that a part reads. */
-static size_t room_of(const shared *s)
+/* What `count` parts read, and the most that one of them reads. */
+static size_t tally(const shared *s, size_t count, size_t *most)
 {
-    size_t most = 0, span[2];
-    for (size_t i = 0; i < s->count; i++) {
-        s->work->name->span(s->work->user, i, s->count, span);
+    size_t all = 0, span[2];
+    *most = 0;
+    for (size_t i = 0; i < count; i++) {
+        s->work->name->span(s->work->user, i, count, span);
+        if (span[0] >= span[1])
+            continue;
         (void)widen(s, span);
-        most = span[1] > span[0] + most ? span[1] - span[0] : most;
+        const size_t bytes = span[1] - span[0];
+        all += bytes;
+        *most = bytes > *most ? bytes : *most;
     }
-    return (most + LINE - 1) / LINE * LINE;
+    return all;
+}
+
+/* Every part reads whole grains: where those are long, about `wanted` parts, so that grains of
+ * two parts, which are read twice, are at most an eighth. */
+static size_t parts(const shared *s, size_t wanted)
+{
+    size_t most;
+    const size_t least = tally(s, 1, &most), grains = least / s->grain;
+    size_t count = grains <= 2 * wanted ? grains : wanted;
+    while (count > 1 && tally(s, count, &most) > least + least / 8)
+        count--;
+    return count > 0 ? count : 1;
 }
 
 static takt_status fill_late(takt_builder *b, const takt_pack_work *w, size_t grain)
@@ -101,8 +118,10 @@ static takt_status fill_late(takt_builder *b, const takt_pack_work *w, size_t gr
     const size_t pieces = (takt_storage_bytes(w->tensor->storage) + PIECE - 1) / PIECE;
     shared s = {.work = w, .grain = grain};
     void *rooms;
-    s.count = pieces < EACH * threads && w->name->bytes >= LEAST ? EACH * threads : pieces;
-    s.room = room_of(&s);
+    s.count =
+        parts(&s, pieces < EACH * threads && w->name->bytes >= LEAST ? EACH * threads : pieces);
+    (void)tally(&s, s.count, &s.room);
+    s.room = (s.room + LINE - 1) / LINE * LINE;
     TAKT_TRY(takt_mem_get(b->p.ctx, threads * s.room, "weights to pack", &rooms));
     s.rooms = rooms;
     const takt_status status = share(b, &s);

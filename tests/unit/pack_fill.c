@@ -1,5 +1,5 @@
-/* pack_fill.c - weights that are read where they are packed: also while another thread brings
- * them into memory. */
+/* pack_fill.c - weights that are read where they are packed: hardly any twice, although heads are
+ * read as a whole, and while another thread brings them into memory. */
 #include "plan/pack_fill.h"
 
 #include <stdatomic.h>
@@ -98,6 +98,28 @@ static takt_status pack(takt_ctx *ctx, weights *w, int threads, takt_pool **pool
     return status;
 }
 
+static void once(void)
+{
+    static const size_t shapes[][2] = {{16, 128}, {14, 64}, {28, 128}, {4, 128},
+                                       {17, 96},  {1, 64},  {64, 64},  {8, 80}};
+    static const int threads[] = {1, 2, 3, 16};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+            weights w;
+            takt_ctx *ctx;
+            takt_pool *pool = NULL;
+            if (!begin(&w, shapes[i][0], shapes[i][1], &ctx))
+                return;
+            EXPECT_OK(ctx, pack(ctx, &w, threads[t], &pool));
+            EXPECT(is_packed(&w), "%zu heads: other bytes", w.heads);
+            EXPECT(w.seen <= w.bytes + w.bytes / 8, "%zu heads, %d threads: %zu of %zu bytes",
+                   w.heads, threads[t], w.seen, w.bytes);
+            takt_pool_destroy(pool);
+            takt_storage_release(w.storage);
+            takt_ctx_destroy(ctx);
+        }
+}
+
 /* The bytes come into memory, and leave it again, so that it happens at any moment. */
 static void come_and_go(void *user)
 {
@@ -128,4 +150,4 @@ static void settled(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(settled)
+TEST_MAIN(once, settled)
