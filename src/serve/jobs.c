@@ -81,7 +81,7 @@ static bool remove_job(takt_server *s, const takt_job *job)
     return true;
 }
 
-void takt_serve_finish(takt_server *s, takt_job *job)
+void takt_serve_done(takt_server *s, takt_job *job)
 {
     takt_lock_take(&s->lock);
     (void)remove_job(s, job); /* it may wait for choices that will never be taken */
@@ -92,11 +92,6 @@ void takt_serve_finish(takt_server *s, takt_job *job)
     takt_lock_give(&s->lock);
     if (is_left)
         takt_serve_job_free(job);
-}
-
-void takt_serve_done(takt_server *s, takt_job *job)
-{
-    takt_serve_finish(s, job);
     s->has_news = true;
 }
 

@@ -314,8 +314,6 @@ bool takt_serve_is_left(takt_server *s, const takt_job *job);
 void takt_serve_tell(takt_server *s);
 /* The job's reply is complete. */
 void takt_serve_done(takt_server *s, takt_job *job);
-/* The same, on any thread, which then wakes that of connections. */
-void takt_serve_finish(takt_server *s, takt_job *job);
 /* Adds to the output of the next takt_serve_tell. */
 void takt_serve_send(takt_server *s, takt_job *job, const char *at, size_t length);
 void takt_serve_measure(takt_histogram *h, double seconds);

@@ -1,7 +1,8 @@
 /* words.c - /tokenize and /detokenize: short texts at once, long ones by a thread of their own.
  *
  * A text of megabytes takes a second, in which the thread of connections would serve nobody, and
- * the engine would write nothing. */
+ * the engine would write nothing. The server's counters and times are of requests for a model, so
+ * none of these are in them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -142,8 +143,6 @@ static takt_job *next(takt_server *s)
         if (job != NULL) {
             s->words.first = job->next;
             s->words.waiting--;
-            s->running++;
-            job->begun_ns = takt_serve_now(s);
         }
         takt_lock_give(&s->lock);
         if (job != NULL || atomic_load(&s->is_over))
@@ -164,9 +163,12 @@ static void answer(takt_server *s, takt_job *job)
         takt_text_put(&job->out, takt_text_get(&out), out.length);
     else if (job->out.status == TAKT_OK)
         job->out.status = out.status;
+    const bool is_left = job->is_left;
+    job->is_done = true;
     takt_lock_give(&s->lock);
     takt_text_deinit(&out);
-    takt_serve_finish(s, job);
+    if (is_left)
+        takt_serve_job_free(job);
     takt_net_wake(s->wake_to);
 }
 
@@ -225,9 +227,6 @@ static bool enqueue(takt_server *s, takt_job *job)
     takt_job **last = &s->words.first;
     while (*last != NULL)
         last = &(*last)->next;
-    job->queued_ns = takt_serve_now(s);
-    s->metrics.requests++;
-    s->metrics.refused += !has_room;
     s->words.waiting += has_room;
     if (has_room)
         *last = job;

@@ -55,6 +55,18 @@ def errors(server):
     expect(status == 200 and len(back["content"]) >= 6000 * (len(short) - 1), f"{status}")
 
 
+def uncounted(server):
+    """Neither short nor long texts are in the counters of requests for a model."""
+    names = ("requests_total", "requests_refused_total", "request_duration_seconds_count")
+    page = server.ask("GET", "/metrics")[1].splitlines()
+    before = [line for line in page if line.split(" ")[0][5:] in names]
+    expect(len(before) == len(names), f"{before}")
+    for text in ("a b", LONG[:20000]):
+        expect(server.post("/tokenize", {"content": text})[0] == 200, "no ids")
+    page = server.ask("GET", "/metrics")[1].splitlines()
+    expect([line for line in page if line in before] == before, f"{before} changed")
+
+
 def gone(server):
     """Clients that leave make room for others."""
     links = [begin(server, LONG) for _ in range(20)]
@@ -71,6 +83,7 @@ with concurrent.futures.ThreadPoolExecutor(1) as reader:
     with Server(TINY, "--parallel", "2") as running:
         others(running)
         errors(running)
+        uncounted(running)
         gone(running)
         last = reader.submit(ended, begin(running, LONG[:400000]))
         time.sleep(0.2)
