@@ -337,6 +337,14 @@ static void stop_listening(takt_server *s)
     s->listener = -1;
 }
 
+/* Nobody can be answered any more: jobs that wait are freed, those that have begun end early. */
+static takt_status fail_all(takt_server *s)
+{
+    while (s->conn_end > 0)
+        close_conn(s, &s->conns[s->conn_end - 1]);
+    return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "waiting for connections failed");
+}
+
 static bool has_event(const takt_net_watch *w)
 {
     return w->can_read || w->can_write || w->is_closed;
@@ -354,7 +362,7 @@ takt_status takt_serve_loop(takt_server *s)
         if (open == 0 && atomic_load(&s->is_stopping))
             return TAKT_OK;
         if (takt_net_wait(s->watch, s->conn_end + 2, TICK_MS) != 0)
-            return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "waiting for connections failed");
+            return fail_all(s);
         const uint64_t now = takt_serve_now(s);
         const bool all = s->watch[0].can_read || now - all_ns >= (uint64_t)TICK_MS * 1000000;
         if (s->watch[0].can_read)

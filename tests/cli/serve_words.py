@@ -3,6 +3,7 @@ the ids are those of parts, errors are named, and clients may leave."""
 import concurrent.futures
 import http.client
 import json
+import resource
 import socket
 import struct
 import time
@@ -79,6 +80,31 @@ def gone(server):
         time.sleep(0.05)
 
 
+def seconds():
+    """Of processors, in all servers that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def failed():
+    """A server that cannot wait for connections any more ends without the texts that wait."""
+    text, before = LONG[:2000000], seconds()
+    with Server(TINY) as server:
+        expect(ended(begin(server, text))[1] == 200, "no ids")
+    one = seconds() - before
+    server = Server(TINY)
+    links = [begin(server, text) for _ in range(15)]
+    expect(server.ask("GET", "/health")[0] == 200, "no answer while texts wait")
+    resource.prlimit(server.run.pid, resource.RLIMIT_NOFILE, (2, 2))  # poll fails
+    said = server.run.communicate(timeout=60)[1]
+    expect(server.run.returncode == 1 and "waiting for connections failed" in said,
+           f"{server.run.returncode}: {said}")
+    many = seconds() - before - one
+    expect(many < 7 * one, f"15 texts take {many:.2f} s, one {one:.2f} s")
+    for link in links:
+        link.close()
+
+
 with concurrent.futures.ThreadPoolExecutor(1) as reader:
     with Server(TINY, "--parallel", "2") as running:
         others(running)
@@ -89,4 +115,6 @@ with concurrent.futures.ThreadPoolExecutor(1) as reader:
         time.sleep(0.2)
     _, code, rows = last.result()  # it is answered although the server ends
 expect(code == 200 and rows["tokens"], f"{code}")
+if hasattr(resource, "prlimit"):  # Linux
+    failed()
 finish()
