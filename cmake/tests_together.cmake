@@ -4,8 +4,8 @@
 # as test_main_unit_skip and found by tests/util/together.c; build/<preset>/unit_skip is a link to
 # takt_tests, which looks at the name it was called by.
 
-# These define functions of the C library or another main, or have objects of Takt of their own.
-set(lone_programs unit_trainer_power unit_lang_sites unit_example_short)
+# These define functions of the C library or of Takt or another main, or have their own objects.
+set(lone_programs unit_trainer_power unit_lang_sites unit_example_short unit_serve_futex)
 set(together_files "")
 set(together_list "")
 

@@ -153,6 +153,7 @@ typedef struct takt_serve_aside {
     takt_job *first;
     size_t waiting;
     takt_futex futex;
+    bool has_futex;
     _Atomic uint32_t calls; /* changes when there is work */
     void *thread;
 } takt_serve_aside;
@@ -193,6 +194,7 @@ struct takt_server {
     /* the engine's thread */
     void *thread;
     takt_futex futex;
+    bool has_futex;
     _Atomic uint32_t calls; /* changes when there is work */
     bool has_news;          /* for the thread of connections */
     takt_serve_aside words;

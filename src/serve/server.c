@@ -204,14 +204,22 @@ static takt_status open_sockets(takt_server *s)
     return error == 0 ? TAKT_OK : socket_failure(s, error);
 }
 
+static takt_status open_futexes(takt_server *s)
+{
+    s->has_futex = takt_futex_init(&s->futex) == 0;
+    s->words.has_futex = takt_futex_init(&s->words.futex) == 0;
+    return s->has_futex && s->words.has_futex
+               ? TAKT_OK
+               : takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
+}
+
 static takt_status open_all(takt_server *s, const char *const *models, size_t count,
                             const takt_server_options *options)
 {
     TAKT_TRY(settle(s, options));
     takt_ctx_shadow(s->ctx, &s->shadow);
     takt_ctx_shadow(s->ctx, &s->words.shadow);
-    if (takt_futex_init(&s->futex) != 0 || takt_futex_init(&s->words.futex) != 0)
-        return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "the engine's thread cannot be prepared");
+    TAKT_TRY(open_futexes(s));
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
     if (s->options.pool_bytes > 0 && s->kv == NULL)
@@ -336,7 +344,9 @@ void takt_server_destroy(takt_server *s)
     takt_net_close(s->wake_to);
     takt_mem_put(ctx, s->conns, s->conn_count * sizeof *s->conns);
     takt_mem_put(ctx, s->watch, (s->conn_count + 2) * sizeof *s->watch);
-    takt_futex_deinit(&s->futex);
-    takt_futex_deinit(&s->words.futex);
+    if (s->has_futex)
+        takt_futex_deinit(&s->futex);
+    if (s->words.has_futex)
+        takt_futex_deinit(&s->words.futex);
     takt_mem_put(ctx, s, sizeof *s);
 }
