@@ -29,6 +29,32 @@ static void resizes(void)
     EXPECT_STATUS(ctx, takt_picture_resize(ctx, &flat, &flat), TAKT_ERR_ARGUMENT);
 }
 
+/* Every other column, rows before columns, or another device are refused on either side; strides
+ * of dense views are taken. */
+static void resizes_dense(void)
+{
+    static const takt_tensor_view others[] = {
+        {.dtype = TAKT_F32, .rank = 3, .dims = {1, 2, 4}, .strides = {16, 8, 2}},
+        {.dtype = TAKT_F32, .rank = 3, .dims = {1, 2, 4}, .strides = {8, 1, 2}},
+        {.dtype = TAKT_F32, .rank = 3, .dims = {1, 2, 4}, .device = 1}};
+    float from[16], to[16] = {0};
+    for (int i = 0; i < 16; i++)
+        from[i] = (float)i;
+    takt_tensor_view x = {.dtype = TAKT_F32, .rank = 3, .dims = {1, 2, 4}, .data = from}, y = x;
+    y.data = to;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        takt_tensor_view other = others[i];
+        other.data = from;
+        EXPECT_STATUS(ctx, takt_picture_resize(ctx, &other, &y), TAKT_ERR_ARGUMENT);
+        other.data = to;
+        EXPECT_STATUS(ctx, takt_picture_resize(ctx, &x, &other), TAKT_ERR_ARGUMENT);
+    }
+    EXPECT(to[0] == 0 && to[7] == 0, "written: %g %g", (double)to[0], (double)to[7]);
+    x.strides[0] = 8, x.strides[1] = 4, x.strides[2] = 1;
+    EXPECT_OK(ctx, takt_picture_resize(ctx, &x, &y));
+    EXPECT(memcmp(from, to, 8 * sizeof *to) == 0, "%g", (double)to[7]);
+}
+
 /* Samples of one axis are not pictures: what moves or masks rows and columns is refused, also
  * before there is a sample. */
 static void of_one_axis(void)
@@ -57,6 +83,7 @@ int main(void)
     if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
         return test_done();
     resizes();
+    resizes_dense();
     of_one_axis();
     takt_ctx_destroy(ctx);
     return test_done();
