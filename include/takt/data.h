@@ -36,6 +36,12 @@ typedef struct takt_data_options {
     double scale, mean, deviation;
     int64_t window;    /**< of a text: characters per sample; default 64. Refused for others */
     const char *label; /**< of a table: the column that holds the label; default: the last */
+    /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
+     *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */
+    const char *cache;
+    /** What the data was decoded from, for example path, size and time of its files, and the
+     *  other options; needed with `cache`. */
+    const char *cache_stamp;
     /** Form that pictures of a folder or list get: 1 or 3 channels, grey and colours become each
      *  other, and sizes. 0 in all: pictures have one form, that of the first. */
     int64_t picture_channels, picture_height, picture_width;
@@ -44,12 +50,6 @@ typedef struct takt_data_options {
     /** Of each channel of pictures of bytes, after `scale`: (value - mean) / deviation. A deviation
      *  of 0 is 1. */
     double picture_mean[3], picture_deviation[3];
-    /** A file that caches the decoded data, which is then mapped instead of kept in memory. It is
-     *  used if it was written with the same `cache_stamp`, otherwise written. NULL: none. */
-    const char *cache;
-    /** What the data was decoded from, for example path, size and time of its files, and the
-     * options above; needed with `cache`. */
-    const char *cache_stamp;
 } takt_data_options;
 
 /** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz
@@ -82,7 +82,8 @@ TAKT_API int64_t takt_data_rate(const takt_data *data);
 /** How many pictures had another form than takt_data_options.picture_width and the others ask for;
  *  0 also where cached data was read. */
 TAKT_API uint64_t takt_data_reformed(const takt_data *data);
-/** Resizes f32[channels, height, width] to the sizes of `to`, by the triangle filter.
+/** Resizes f32[channels, height, width] to the sizes of `to`, by the triangle filter. Views are
+ *  dense and on the host.
  *
  *  @return TAKT_ERR_ARGUMENT for other views, TAKT_ERR_MEMORY */
 TAKT_API TAKT_MUST_USE takt_status takt_picture_resize(takt_ctx *ctx, const takt_tensor_view *from,

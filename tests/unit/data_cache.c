@@ -152,6 +152,26 @@ static void damaged(void)
     takt_data_destroy(plain);
 }
 
+/* Options of a program that was compiled against the first header: later members follow. */
+static void older(void)
+{
+    const struct {
+        size_t size;
+        const char *split;
+        uint64_t limit;
+        double scale, mean, deviation;
+        int64_t window;
+        const char *label, *cache, *cache_stamp;
+    } first = {.size = sizeof first, .limit = 2, .cache = cache, .cache_stamp = "older"};
+    takt_data_options o = {0};
+    takt_data *d = NULL;
+    memcpy(&o, &first, sizeof first);
+    unlink(cache);
+    if (EXPECT_OK(ctx, takt_data_open(ctx, csv, &o, &d)))
+        EXPECT(takt_data_count(d) == 2 && is_mapped(d));
+    takt_data_destroy(d);
+}
+
 static void refusals(void)
 {
     takt_data *d = NULL;
@@ -233,6 +253,7 @@ int main(void)
     put_pictures();
     keeps(pictures);
     damaged();
+    older();
     refusals();
     refuses_rates();
     const takt_sweep_report r = takt_sweep(scenario, stamp, TAKT_INJECT_MEMORY);
