@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import struct
+import zipfile
 
 from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
 
@@ -160,8 +161,44 @@ def mixup():
           "8", "--augment", "mixup=0.2", says=["one input of floats"])
 
 
+def archive(name, **arrays):
+    """A .npz of zeros: shapes by name."""
+    with zipfile.ZipFile(path(name), "w") as to:
+        for key, shape in arrays.items():
+            count = 1
+            for size in shape:
+                count *= size
+            head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+            to.writestr(key + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", 118)
+                        + (head.ljust(117) + "\n").encode() + bytes(4 * count))
+    return path(name)
+
+
+def parts():
+    """Next to the parts of an archive, arrays of no part are samples only if they are as many."""
+    parts = {"x_train": (5, 6), "y_train": (5,), "x_test": (3, 6), "y_test": (3,)}
+    file = archive("parts.npz", mean=(2,), weight=(5,), **parts, seed=())
+    for split, samples, fields, left in (("train", 5, ["weight", "x", "labels"], "mean seed"),
+                                         ("test", 3, ["x", "labels"], "seed mean weight")):
+        facts = parsed("data", file, "--split", split, "--json")
+        expect(facts["samples"] == samples, facts)
+        expect([field["name"] for field in facts["fields"]] == fields, facts)
+        expect(sorted(facts["left_out"]) == sorted(left.split()), facts)
+    out = succeeds("data", file)
+    expect("mean     left out: of no part" in out and "seed" in out, out)
+    succeeds("train", NET, "--data", archive("one.npz", mean=(1, 6), **parts), "-q")
+    for shapes in ({"mean": (2,), "seed": ()}, {"seed": ()}):
+        fails(1, "data", archive("no.npz", x=(5, 6), **shapes), says=["seed is one number"])
+    fails(1, "data", archive("no.npz", x=(5, 6), mean=(2,)),
+          says=["x has 5 samples, mean has 2", "cut off"])
+    fails(1, "data", archive("no.npz", x_train=(5, 6), y_train=(4,)),
+          says=["x has 5 samples, labels has 4", "cut off"])
+    expect("left_out" not in parsed("data", table("left.csv", 9), "--json"), "of a table")
+
+
 names()
 batches()
+parts()
 settings()
 mixup()
 finish()

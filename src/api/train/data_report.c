@@ -100,6 +100,20 @@ static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
         write_bad(d, &place, text, json);
 }
 
+static void write_left_out(const takt_data *d, takt_text *text, takt_json_writer *json)
+{
+    if (json != NULL)
+        takt_json_put_open(json, "left_out", '[');
+    for (size_t i = 0; i < d->set.left_count; i++)
+        if (json != NULL)
+            takt_json_string(json, d->set.left_out[i]);
+        else
+            takt_text_add(text, "  %-8s left out: of no part, and not as many rows\n",
+                          d->set.left_out[i]);
+    if (json != NULL)
+        takt_json_close(json, ']');
+}
+
 takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,
                                void *user)
 {
@@ -124,8 +138,11 @@ takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink
     }
     for (size_t i = 0; i < d->fields; i++)
         write_field(d, &d->desc[i], &text, is_json ? &json : NULL);
-    if (is_json) {
+    if (is_json)
         takt_json_close(&json, ']');
+    if (d->set.left_count > 0)
+        write_left_out(d, &text, is_json ? &json : NULL);
+    if (is_json) {
         takt_json_close(&json, '}');
         takt_text_add(&text, "\n");
     }

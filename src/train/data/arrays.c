@@ -1,7 +1,8 @@
 /* arrays.c - NumPy's files: one array (.npy) is x, an archive (.npz) has fields by name.
  *
  * An archive may hold several parts of a data set, as x_train and x_test or train_images and
- * test_images: the fields of one part are read, and named without it. */
+ * test_images: the fields of one part are read, and named without it. Next to them, arrays of no
+ * part with another number of rows, as a mean or names of classes, are left out. */
 #include <string.h>
 
 #include <takt/array.h>
@@ -23,6 +24,8 @@ typedef struct adding {
     takt_data_set *set;
     const takt_data_file *file;
     bool has_parts, has_own; /* names of parts, such as x_train; some of them are of this part */
+    bool is_own[TAKT_DATA_FIELDS];
+    const char *number; /* the name of one that is a single number, of no part */
 } adding;
 
 enum { TRAIN, TEST, VALIDATION, NO_PART };
@@ -58,6 +61,12 @@ static const char *known_as(takt_span name)
     return NULL;
 }
 
+static void leave_out(takt_data_set *set, const char *name)
+{
+    if (set->left_count < TAKT_DATA_FIELDS)
+        set->left_out[set->left_count++] = name;
+}
+
 static takt_status add(void *user, takt_span name, takt_span member, const takt_tensor_view *view)
 {
     (void)member;
@@ -76,9 +85,34 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
         known = takt_arena_text(&a->set->arena, name.at, name.length);
     if (known == NULL)
         return TAKT_ERR_MEMORY;
+    if (type.rank == 0 && part == NO_PART) { /* whether there are parts is known at the end */
+        a->number = known;
+        leave_out(a->set, known);
+        return TAKT_OK;
+    }
     TAKT_TRY(takt_data_add(a->set, a->file, known, &type, &to));
     memcpy(takt_tensor_data(to), view->data, takt_tensor_bytes(to));
+    a->is_own[a->set->count - 1] = part != NO_PART;
     return TAKT_OK;
+}
+
+/* Of fields `first` and later, those that cannot belong to the part's samples. */
+static void drop_others(const adding *a, size_t first)
+{
+    takt_data_set *set = a->set;
+    size_t own = first, kept = first;
+    while (!a->is_own[own])
+        own++;
+    const int64_t samples = set->field[own].tensor.type.dim[0];
+    for (size_t i = first; i < set->count; i++) {
+        if (a->is_own[i] || set->field[i].tensor.type.dim[0] == samples) {
+            set->field[kept++] = set->field[i];
+            continue;
+        }
+        leave_out(set, set->field[i].name);
+        takt_tensor_release(&set->field[i].tensor);
+    }
+    set->count = kept;
 }
 
 /* Of a folder with a file for each part. */
@@ -92,7 +126,12 @@ static takt_status read_npz(takt_data_set *set, const takt_data_file *f)
 {
     adding a = {.set = set, .file = f};
     const takt_npz from = {set->ctx, f->path, (const uint8_t *)f->bytes, f->length, NULL};
+    const size_t first = set->count;
     TAKT_TRY(takt_npz_each(&from, add, &a));
+    if (a.has_own)
+        drop_others(&a, first);
+    else if (!a.has_parts && a.number != NULL)
+        return takt_data_fail(set, f, "%s is one number, not samples", a.number);
     if (a.has_own || (!a.has_parts && (!f->is_test || is_called_test(f->path))))
         return TAKT_OK;
     takt_data_fail(set, f, "the archive has no %s part", f->is_test ? "test" : "training");
@@ -108,7 +147,9 @@ static takt_status read_npy(takt_data_set *set, const takt_data_file *f)
                                   false, &view));
     const takt_status status = add(&a, (takt_span){"x", 1}, (takt_span){0}, &view);
     takt_view_free(set->ctx, &view);
-    return status;
+    return status == TAKT_OK && a.number != NULL
+               ? takt_data_fail(set, f, "%s is one number, not samples", a.number)
+               : status;
 }
 
 const takt_data_reader takt_data_npy = {

@@ -34,6 +34,9 @@ typedef struct takt_data_set {
     bool is_cropped;   /* from their middle */
     uint64_t reformed; /* pictures that had another one */
     const char *format;
+    /* Names of arrays of an archive that hold other than samples; of cached data none. */
+    const char *left_out[TAKT_DATA_FIELDS];
+    size_t left_count;
     const char **sample_file; /* of each sample; NULL: the fields' files hold all of them */
 } takt_data_set;
 
