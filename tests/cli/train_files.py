@@ -2,6 +2,7 @@
 import os
 import random
 import struct
+import zipfile
 import zlib
 
 from _cli import TMP, expect, fails, finish, parsed, path, succeeds, takt, write
@@ -146,6 +147,36 @@ def of_all_sizes():
     fails(2, "train", last, "--data", path("exact"), says=["[3, 8, 12]", "[8, 12, 3]", "channels"])
 
 
+def in_arrays():
+    """--image of arrays of bytes: in any order, with and without an axis of channels."""
+    values = [0, 51, 102, 255]
+
+    def array(kind, shape, data):
+        head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117)
+        return b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + head.encode() + b"\n" + data
+
+    for shape, means in (((4, 2, 3), [0.5]), ((4, 1, 2, 3), [0.5]), ((4, 3, 2, 1), [0.5, 0, 1])):
+        # The sum of a sample, whose channels have each the value v / 255 less their mean.
+        sums = [6 * (v / 255 - sum(means) / len(means)) / 0.25 for v in values]
+        pixels = bytes(v for v in values for _ in range(6))
+        with zipfile.ZipFile(path("arrays.npz"), "w") as to:
+            to.writestr("y.npy", array("<f4", (4, 1), struct.pack("<4f", *sums)))
+            to.writestr("x.npy", array("|u1", shape, pixels))
+        net = write("arrays.takt", f"model a(x: f32[batch, {', '.join(map(str, shape[1:]))}]) {{\n"
+                    "  return reshape(reduce_sum(reshape(x, [batch, 6]), axes=[1]), [batch, 1])"
+                    "\n}\n")
+        how = "std=0.25,mean=" + ":".join(map(str, means))
+        told = parsed("eval", net, "--data", path("arrays.npz"), "--image", how, "--metric", "mae",
+                      "--json")
+        expect(told["metrics"][0]["value"] < 1e-5, (shape, told))
+    flat = path("flat.npz")
+    with zipfile.ZipFile(flat, "w") as to:
+        to.writestr("x.npy", array("|u1", (4, 6), bytes(24)))
+        to.writestr("y.npy", array("|u1", (4, 2, 1), bytes(8)))
+    six = write("flat.takt", "model flat(x: f32[batch, 6]) seed=1 { return dense(x, 2) }\n")
+    fails(2, "eval", six, "--data", flat, "--image", "imagenet", says=["flat.npz has none"])
+
+
 def grey():
     """Channels are stored one after another, and a list may have numbers or words as labels."""
     store("list/a.pgm", ppm(2, 1, 1, [10, 20]))
@@ -260,6 +291,7 @@ def kept_or_not():
 
 pictures()
 of_all_sizes()
+in_arrays()
 grey()
 sounds()
 cached()

@@ -13,10 +13,16 @@ static bool ends_with(const char *text, const char *ending)
     return length >= end && strcmp(text + length - end, ending) == 0;
 }
 
+/* Grey ones may lack the axis of channels, as those of MNIST. */
 static bool has_pictures(const takt_data *d)
 {
-    const takt_desc *x = takt_data_field(d, 0);
-    return x != NULL && x->rank == 4 && x->dtype == TAKT_U8 && (x->dims[1] == 1 || x->dims[1] == 3);
+    for (size_t i = 0; i < takt_data_field_count(d); i++) {
+        const takt_desc *x = takt_data_field(d, i);
+        if (x->dtype == TAKT_U8 && strcmp(x->name, "labels") != 0 &&
+            (x->rank == 3 || (x->rank == 4 && (x->dims[1] == 1 || x->dims[1] == 3))))
+            return true;
+    }
+    return false;
 }
 
 /* Whether this data set has a use for the flags; otherwise printed. */

@@ -12,23 +12,29 @@ static double scaled(const takt_data_options *o, takt_dtype from, double value)
 
 enum { CHANNELS = 3 };
 
-/* How bytes become f32, for each channel of pictures. */
+/* How bytes become f32, for each channel of pictures; without an axis of channels there is one. */
 typedef struct levels {
     float value[CHANNELS][256];
     size_t channels;
     bool is_plain; /* channels are not treated by themselves */
 } levels;
 
-static void make_levels(const takt_data *d, const takt_data_place *p, levels *l)
+static bool is_picture(const char *field, const takt_type *t)
+{
+    return t->dtype == TAKT_U8 && strcmp(field, "labels") != 0 &&
+           (t->rank == 3 || (t->rank == 4 && t->dim[1] <= CHANNELS));
+}
+
+static void make_levels(const takt_data *d, const char *field, const takt_data_place *p, levels *l)
 {
     const takt_data_options *o = &d->options;
     const takt_type *t = &p->tensor->type;
-    const bool is_picture = t->dtype == TAKT_U8 && t->rank == 4 && t->dim[1] <= CHANNELS;
-    l->channels = is_picture && t->dim[1] > 0 ? (size_t)t->dim[1] : 1;
+    const bool has_levels = is_picture(field, t);
+    l->channels = has_levels && t->rank == 4 && t->dim[1] > 0 ? (size_t)t->dim[1] : 1;
     l->is_plain = true;
     for (size_t c = 0; c < l->channels; c++) {
-        const double mean = is_picture ? o->picture_mean[c] : 0;
-        const double deviation = is_picture ? o->picture_deviation[c] : 0;
+        const double mean = has_levels ? o->picture_mean[c] : 0;
+        const double deviation = has_levels ? o->picture_deviation[c] : 0;
         l->is_plain = l->is_plain && mean == 0 && (deviation == 0 || deviation == 1);
         for (int i = 0; i < 256; i++)
             l->value[c][i] =
@@ -104,7 +110,7 @@ takt_status takt_data_take(const takt_data *d, const char *field, const uint64_t
                               : 0;
     const char *data = takt_tensor_data(p.tensor);
     levels table;
-    make_levels(d, &p, &table);
+    make_levels(d, field, &p, &table);
     if (!table.is_plain && !is_bytes)
         return takt_fail(ctx, TAKT_E_TRAIN_DATA, "%s: pictures less their mean are f32", field);
     for (size_t i = 0; i < count; i++) {
