@@ -272,5 +272,29 @@ def fourier():
                 [x], tolerance=1e-5, ops=["RFFT2D", op])
 
 
+def lists():
+    """An element of a list replaced, at a position that depends on values; parts and results of
+    bytes have their own scales."""
+    for key, dtype, part, made in (("f32", F, None, None), ("u8", U8, None, None),
+                                   ("scales_u8", U8, (0.5, 7), (1.1, 3)),
+                                   ("element_u8", U8, (0.5, 7), None)):
+        def row(shape, given=None, kind=dtype):
+            scale, zero = given or (0.05, 120)
+            return Tensor(F, shape) if kind == F else q(kind, shape, scale, zero)
+        one, last = part if made else None, made
+        tensors = [row([4, 3], one), Tensor(I32, []), row([1, 3], part), const(I32, 1), ints(-1),
+                   ints(0), ints(0, 0), ints(-1, -1), ints(1), Tensor(I32, []), Tensor(I32, [1]),
+                   Tensor(I32, [2]), row([1, 3], one), Tensor(I32, [1]), Tensor(I32, [2]),
+                   row([1, 3], one), row([4, 3], last)]
+        tensors[12].signature = tensors[15].signature = [-1, -1]
+        ops = [Op("ADD", [1, 3], [9]), Op("RESHAPE", [9, 8], [10]),
+               Op("CONCATENATION", [10, 5], [11]), Op("SLICE", [0, 11, 7], [12]),
+               Op("RESHAPE", [1, 8], [13]), Op("CONCATENATION", [13, 4], [14]),
+               Op("SLICE", [0, 6, 14], [15]), Op("CONCATENATION", [15, 2, 12], [16])]
+        for at in (0, 2, 3):
+            inputs = [value(tensors[0]), np.array(at, np.int32), value(tensors[2])]
+            CASES[f"list_{key}_{at}"] = Case(model(ops, tensors, [0, 1, 2], [16]), inputs)
+
+
 GROUPS = (detections, moves, quantise, reductions, control, recurrent, rnn, lstm, resize, products,
-          scatters, fourier)
+          scatters, fourier, lists)

@@ -88,6 +88,7 @@ class Tensor:
         self.dtype, self.shape, self.data, self.variable = dtype, list(shape), data, variable
         self.scale, self.zero, self.axis, self.name = scale, zero, axis, name
         self.sparsity = sparsity
+        self.signature = None  # the shape, -1 where it depends on values
 
     def table(self, buffer, index):
         quantisation = None
@@ -100,7 +101,8 @@ class Tensor:
                       3: ("s", self.name or f"t{index}"),
                       4: quantisation and ("t", quantisation),
                       5: ("b", 1) if self.variable else None,
-                      6: self.sparsity and ("t", self.sparsity)})
+                      6: self.sparsity and ("t", self.sparsity),
+                      7: self.signature and ("*i", self.signature)})
 
 
 class Op:

@@ -110,6 +110,32 @@ def graphs():
         [Tensor("INT32", []), Tensor("INT32", [])], [0], [1], [loop])
 
 
+def lists():
+    """A list cut before and behind `rows` elements, put together around new ones."""
+    def pack(*v):
+        return struct.pack(f"<{len(v)}i", *v)
+
+    def replaced(rows, size, dtype=F, **after):
+        more = {} if dtype == F else {"scale": 0.5, "zero": 0}
+        i32 = "INT32"
+        return model(
+            [Op("ADD", [1, 3], [9]), Op("RESHAPE", [9, 8], [10]),
+             Op("CONCATENATION", [10, 5], [11]), Op("SLICE", [0, 11, 7], [12]),
+             Op("RESHAPE", [1, 8], [13]), Op("CONCATENATION", [13, 4], [14]),
+             Op("SLICE", [0, 6, 14], [15]), Op("CONCATENATION", [15, 2, 12], [16])],
+            [Tensor(dtype, [4, 3], **more), Tensor(i32, []), Tensor(dtype, [rows, 3], **more),
+             Tensor(i32, [], pack(1)), Tensor(i32, [1], pack(-1)), Tensor(i32, [1], pack(0)),
+             Tensor(i32, [2], pack(0, 0)), Tensor(i32, [2], pack(-1, -1)),
+             Tensor(i32, [1], pack(1)), Tensor(i32, []), Tensor(i32, [1]), Tensor(i32, [2]),
+             Tensor(dtype, [1, 3], **{**more, **after}), Tensor(i32, [1]), Tensor(i32, [2]),
+             Tensor(dtype, [1, 3], **more), Tensor(dtype, [size, 3], **more)], [0, 1, 2], [16])
+    SEEDS["legal_list"] = replaced(1, 4)
+    SEEDS["3502_list_rows"] = replaced(2, 5)
+    SEEDS["3502_list_two_rows"] = replaced(2, 4)
+    SEEDS["3502_list_size"] = replaced(1, 5)
+    SEEDS["3502_list_scales"] = replaced(1, 4, "UINT8", scale=0.25)
+
+
 def wrong_tables():
     whole = relu()
     SEEDS["3501_version"] = file_of(root_of([Graph([], [], [], [])], version=2))
@@ -168,6 +194,7 @@ def wrong_graphs():
 def main(writes):
     legal()
     graphs()
+    lists()
     wrong_tables()
     wrong_graphs()
     os.makedirs(CORPUS, exist_ok=True)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { REACH = 64 }; /* operators between the first of the form and the last */
+enum { AXIS, ACTIVATION };
 
 static bool is(const takt_tfl_op *op, const char *name)
 {
@@ -41,6 +42,8 @@ static bool is_all(takt_tfl_call *c, const takt_tfl_op *op, size_t i, int64_t va
     bool all = known != NULL && known->i != NULL;
     for (size_t k = 0; all && k < known->count; k++)
         all = known->i[k] == value;
+    if (of.status == TAKT_ERR_MEMORY) /* others: of an operator that is not of the form */
+        c->status = of.status;
     return all;
 }
 
@@ -94,15 +97,34 @@ bool takt_tfl_is_part(takt_tfl_call *c)
     return false;
 }
 
+static bool is_cut(const takt_tfl_call *c, size_t i)
+{
+    return c->scope->values[c->op->inputs[i]].state == TAKT_TFL_PART;
+}
+
+/* One row takes the place of one: with more, the result would be longer than the list. */
+static bool fits(takt_tfl_call *c, const takt_tfl_replaced *what)
+{
+    const takt_tfl_tensor *to = takt_tfl_tensor_out(c, 0);
+    const takt_type list = *takt_type_of(c->g, what->list),
+                    element = *takt_type_of(c->g, what->element);
+    bool fits = element.rank > 0 && element.dim[0] == 1;
+    for (int d = 0; d < to->rank && d < list.rank; d++) /* a converter writes 1 if it is unknown */
+        fits = fits && (to->dim[d] == 1 || to->dim[d] == list.dim[d]);
+    return fits && takt_tfl_i32(c, AXIS, 0) == 0 && takt_tfl_u8(c, ACTIVATION, 0) == TAKT_TFL_NONE;
+}
+
 bool takt_tfl_replaces(takt_tfl_call *c, takt_tfl_replaced *what)
 {
     const takt_tfl_op *slice, *number = form(c, c->op, &slice);
-    if (number == NULL)
+    if (number == NULL || (!is_cut(c, 0) && !is_cut(c, 2)))
         return false;
+    what->element = takt_tfl_need(c, 1);
     takt_tfl_call of = *c;
     of.op = slice;
     what->list = takt_tfl_need(&of, 0);
     of.op = number;
     what->at = takt_tfl_shape(&of, takt_tfl_need(&of, 0), NULL, 0);
-    return takt_tfl_good(&of);
+    c->status = of.status;
+    return takt_tfl_good(c) && fits(c, what);
 }

@@ -28,14 +28,17 @@ enum { AXIS, ACTIVATION };
 /* list[:at], an element, list[at + 1:]. */
 static takt_status replace(takt_tfl_call *c, const takt_tfl_replaced *what)
 {
-    const takt_tfl_tensor *to = takt_tfl_tensor_out(c, 0);
-    takt_id element = takt_tfl_need(c, 1);
-    if (takt_tfl_is_quantised(to))
-        element = onto_grid(c, element, takt_tfl_tensor_in(c, 1), to);
-    if (takt_tfl_i32(c, AXIS, 0) != 0 || takt_tfl_u8(c, ACTIVATION, 0) != 0)
-        return takt_tfl_refuse(c, "the size of input 0 depends on values");
-    const takt_id in[] = {what->list, element, what->at};
+    const takt_tfl_tensor *to = takt_tfl_tensor_out(c, 0), *before = takt_tfl_tensor_in(c, 0);
+    takt_id in[] = {what->list, what->element, what->at};
     const takt_named_attr axis[] = {{"axis", takt_attr_i64(0)}};
+    if (takt_tfl_is_quantised(to)) {
+        const takt_tfl_quant a = takt_tfl_quant_of(c, before),
+                             b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 2));
+        if (a.scale != b.scale || a.zero != b.zero)
+            return takt_tfl_refuse(c, "parts of a list with different scales");
+        in[0] = onto_grid(c, in[0], before, to);
+        in[1] = onto_grid(c, in[1], takt_tfl_tensor_in(c, 1), to);
+    }
     if (!takt_tfl_good(c))
         return c->status;
     return takt_tfl_done(c, takt_graph_call(c->g, &takt_op_update_slice, 3, in, 1, axis));
