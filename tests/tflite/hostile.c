@@ -91,6 +91,33 @@ static void sweep(const char *name, const uint8_t *bytes, size_t length)
     EXPECT(r.is_good, "%s: %s", name, r.message);
 }
 
+/* ---- numbers that do not fit ---- */
+
+/* Levels beyond 32 bits are the greatest of their type. */
+static void far(const char *path)
+{
+    takt_ctx *ctx;
+    takt_model *m = NULL;
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return;
+    if (EXPECT_OK(ctx, takt_model_load(ctx, path, NULL, &m)) &&
+        EXPECT_OK(ctx, takt_plan_create(m, NULL, &plan)) &&
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s))) {
+        memset(takt_session_input(s, 0)->data, 101, 4);
+        EXPECT_OK(ctx, takt_session_run(s));
+        for (size_t i = 0; i < 4; i++) {
+            const int got = ((const int8_t *)takt_session_output(s, 0)->data)[i];
+            EXPECT(got == 127, "%s: %d", path, got);
+        }
+    }
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+    takt_ctx_destroy(ctx);
+}
+
 int main(void)
 {
     static const char folder[] = "tests/corpus/tflite";
@@ -107,6 +134,8 @@ int main(void)
             continue;
         check(e->d_name, bytes, length);
         sweep(e->d_name, bytes, length);
+        if (strncmp(e->d_name, "legal_far", 9) == 0)
+            far(path);
         free(bytes);
         count++;
     }

@@ -45,6 +45,11 @@ def legal():
         [Op("SOFTMAX", [0], [1], (9, {0: ("f", 1.0)}))],
         [Tensor("INT8", [1, 4], scale=0.1, zero=0),
          Tensor("INT8", [1, 4], scale=1 / 256, zero=-128)], [0], [1])
+    for op, scale, to in (("sqrt", 1.0, 1e-9), ("relu6", 1.0, 1e-9), ("relu", 1e30, 1e-30)):
+        SEEDS[f"legal_far_{op}"] = model(
+            [Op(op.upper(), [0], [1])],
+            [Tensor("INT8", [4], scale=scale, zero=0), Tensor("INT8", [4], scale=to, zero=0)],
+            [0], [1])
     sparse = Table({0: ("*i", [0, 1]), 2: ("*t", [
         Table({0: ("b", 0), 1: ("i", 2)}),
         Table({0: ("b", 1), 2: ("B", 3), 3: ("t", Table({0: ("*B", b"\0\1\2")})),

@@ -14,6 +14,8 @@ takt_tfl_fixed takt_tfl_fixed_of(double value)
     int shift = 0;
     if (value == 0)
         return (takt_tfl_fixed){0, 0};
+    if (!isfinite(value)) /* a quotient of floats may overflow */
+        return (takt_tfl_fixed){INT32_MAX, 30};
     int64_t fixed = (int64_t)takt_fx_round(frexp(value, &shift) * 2147483648.0);
     if (fixed == INT64_C(1) << 31) {
         fixed /= 2;

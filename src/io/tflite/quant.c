@@ -56,8 +56,7 @@ takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t)
     return (takt_tfl_quant){scale, (int32_t)zero};
 }
 
-/* Quantises a real number as in a tensor. */
-static int32_t level(takt_tfl_quant q, float value)
+int32_t takt_tfl_level(takt_tfl_quant q, float value)
 {
     const double at = takt_fx_round((double)(value / q.scale)) + q.zero;
     return at < INT32_MIN ? INT32_MIN : at > INT32_MAX ? INT32_MAX : (int32_t)at;
@@ -79,14 +78,14 @@ takt_tfl_range takt_tfl_activation(takt_tfl_call *c, const takt_tfl_tensor *t, i
     takt_tfl_range r = takt_tfl_range_of(takt_tfl_dtype_of(t->type));
     switch (activation) {
     case TAKT_TFL_NONE: return r;
-    case TAKT_TFL_RELU: r.low = higher(r.low, level(q, 0)); return r;
+    case TAKT_TFL_RELU: r.low = higher(r.low, takt_tfl_level(q, 0)); return r;
     case TAKT_TFL_RELU6:
-        r.low = higher(r.low, level(q, 0));
-        r.high = lower(r.high, level(q, 6));
+        r.low = higher(r.low, takt_tfl_level(q, 0));
+        r.high = lower(r.high, takt_tfl_level(q, 6));
         return r;
     case TAKT_TFL_RELU_N1:
-        r.low = higher(r.low, level(q, -1));
-        r.high = lower(r.high, level(q, 1));
+        r.low = higher(r.low, takt_tfl_level(q, -1));
+        r.high = lower(r.high, takt_tfl_level(q, 1));
         return r;
     default: (void)takt_tfl_refuse(c, "activation %d is fused into integers", activation);
     }

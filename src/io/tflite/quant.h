@@ -15,6 +15,8 @@ typedef struct takt_tfl_quant {
 bool takt_tfl_is_quantised(const takt_tfl_tensor *t);
 /* Refuses the operator if the tensor has none, or an impossible one. */
 takt_tfl_quant takt_tfl_quant_of(takt_tfl_call *c, const takt_tfl_tensor *t);
+/* A real number as in a tensor, within 32 bits. */
+int32_t takt_tfl_level(takt_tfl_quant q, float value);
 /* Scale of entry `i` along the quantised axis; refuses impossible ones. */
 float takt_tfl_scale_at(takt_tfl_call *c, const takt_tfl_tensor *t, size_t i);
 /* The least and greatest number of a type, clipped by an activation. */

@@ -12,7 +12,8 @@ static int32_t level(int32_t value)
 
 static int32_t root(int32_t value, float in, float inverse)
 {
-    return (int32_t)(sqrtf(in * (float)level(value)) * inverse);
+    const float real = sqrtf(in * (float)level(value)) * inverse;
+    return !(real > 0) ? 0 : real < 0x1p31F ? (int32_t)real : INT32_MAX; /* 0 * infinity: 0 */
 }
 
 /* `scale`: of 1 / sqrt(level), in levels of the result. */

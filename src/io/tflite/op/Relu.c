@@ -12,11 +12,6 @@ static takt_id floats(takt_tfl_call *c, takt_id x)
                                                        : TAKT_TFL_RELU_N1);
 }
 
-static int32_t level(takt_tfl_quant q, float value)
-{
-    return q.zero + (int32_t)takt_fx_round((double)(value / q.scale));
-}
-
 static takt_status adapt(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0);
@@ -33,7 +28,8 @@ static takt_status adapt(takt_tfl_call *c)
     const bool is_plain = takt_tfl_is(c, "RELU");
     const float low = takt_tfl_is(c, "RELU_N1_TO_1") ? -1 : 0,
                 high = takt_tfl_is(c, "RELU6") ? 6 : 1;
-    const int32_t least = level(b, low), most = is_plain ? r.high : level(b, high);
+    const int32_t least = takt_tfl_level(b, low),
+                  most = is_plain ? r.high : takt_tfl_level(b, high);
     r.low = least > r.low ? least : r.low;
     r.high = most < r.high ? most : r.high;
     const float real = a.scale / b.scale;
