@@ -37,6 +37,8 @@ static const char *const large[] = {
     "integer_conv(u8[1, 30, 31, 4], i8[8, 3, 3, 2], u8[], i8[], stride=[2, 3], dilation=[1, 2], "
     "groups=2, pad=[2, 4, 1, 3], layout=nhwc)",
     "integer_conv(i8[1, 40, 30, 48], i8[20, 1, 1, 48], i8[], layout=nhwc)",
+    "integer_conv(u8[1, 2, 2, 16], i8[16, 3, 3, 16], u8[], i8[], dilation=[1073741824, "
+    "1073741824], pad=[1073741824, 1073741824, 1073741824, 1073741824], layout=nhwc)",
     "integer_conv(u8[1, 40, 30, 48], i8[48, 3, 3, 1], u8[], i8[48], i32[48], f32[48] in "
     "(0.001, 0.01), u8[], groups=48, pad=[1, 1, 1, 1], layout=nhwc)",
     "integer_conv(u8[2, 14, 14, 58], i8[58, 3, 3, 1], u8[], i8[58] in (0, 0), i32[58], f32[] in "

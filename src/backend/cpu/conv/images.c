@@ -19,11 +19,25 @@ static size_t reach(const takt_conv_shape *s, int axis)
     return (s->kernel[axis] - 1) * s->dilation[axis];
 }
 
+/* The image of one line of outputs has a size like that of x. Taps that lie far apart, most of them
+ * in the padding, are gathered. */
+static bool is_near(const takt_conv_shape *s)
+{
+    enum { SMALL = 16 << 20, TIMES = 4 };
+    double elements = (double)s->cin;
+    for (int i = 1; i < 3; i++) {
+        const double out = i == 1 ? 1 : (double)s->out[2];
+        elements *= (double)least(s->stride[i], reach(s, i) + 1) *
+                    (out + (double)(reach(s, i) / s->stride[i]));
+    }
+    return elements <= SMALL + TIMES * (double)s->x_sample;
+}
+
 bool takt_image_fits(const takt_conv_shape *s, size_t multiple)
 {
     return multiple > 0 && s->is_nhwc && s->groups == 1 && s->cin > 0 && s->cin % multiple == 0 &&
            s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 && s->before[0] == 0 &&
-           s->batch * s->positions > 0;
+           s->batch * s->positions > 0 && is_near(s);
 }
 
 /* ---- planning ---- */
@@ -63,7 +77,8 @@ takt_status takt_image_plan(takt_planner *p, takt_image *o, size_t beyond)
     size_t positions, elements;
     set_phases(o);
     TAKT_TRY(set_taps(p, o));
-    if (!takt_size_mul(o->phases[0] * o->phases[1] * o->lines, o->pitch, &positions) ||
+    if (!takt_size_mul(o->phases[0] * o->phases[1], o->lines, &positions) ||
+        !takt_size_mul(positions, o->pitch, &positions) ||
         !takt_size_add(positions, beyond, &positions) ||
         !takt_size_mul(positions, o->shape.cin, &elements) || elements > SIZE_MAX / 16)
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the image of a convolution is too large");
