@@ -112,15 +112,18 @@ TAKT_API bool takt_session_output_varies(const takt_session *session, size_t ind
  *  dies. Dense row-major buffers are used in place. So is an input that is a slice or in Fortran
  *  order, if every step that reads it supports its strides: element-wise steps, transposes and
  *  slices, softmax and norms along rows, products with it on the left. Otherwise, and for outputs
- *  and buffers that are not aligned for their elements, every run makes one copy, through memory
- *  that the binding allocates; takt_session_describe shows which. A view whose `device` is not 0 is
- *  in the memory of a device that the plan runs on, is dense and holds its value when the run
+ *  and buffers that are not aligned for their elements, every run makes one copy, through the
+ *  session's own memory for it; takt_session_describe shows which. A view whose `device` is not 0
+ *  is in the memory of a device that the plan runs on, is dense and holds its value when the run
  *  begins (with takt_session_options.stream: in the order of that stream). It is used in place if
  *  it is aligned to 16 bytes; if steps on the host need the value, every run copies it. Memory of
  *  inputs and outputs must not overlap. Where the plan has ranges, a buffer may have any size
  *  inside them: sizes follow from all that is bound when a run begins, or an input or output is
  *  queried, and only then are contradictory buffers refused. Views that the session returned before
- *  are then invalid. `view->data` NULL: back to the session's own memory. */
+ *  are then invalid. `view->data` NULL: back to the session's own memory. Until then that keeps its
+ *  value, unless runs copy through it: what takt_session_output returned may be an input once the
+ *  output is bound to a dense buffer. If it is part of the arena, the session then gets a second
+ *  arena, once. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_bind(takt_session *session, const char *name,
                                                      const takt_tensor_view *view);
 /** Where the value is: the bound buffer, or the session's own memory, which may be written (inputs)

@@ -67,14 +67,52 @@ takt_status takt_session_get_arena(takt_session *s, const takt_session_options *
     return TAKT_OK;
 }
 
-void takt_session_put_arena(takt_session *s)
+static void put(takt_session *s, void *arena)
 {
     if (s->owns_arena)
-        takt_mem_put(s->ctx, s->arena, s->arena_bytes);
-    if (s->arena_pages == 0)
+        takt_mem_put(s->ctx, arena, s->arena_bytes);
+    if (s->arena_pages == 0 || arena == NULL)
         return;
-    takt_pages_put(s->arena, s->arena_pages);
+    takt_pages_put(arena, s->arena_pages);
     takt_count_less(s->ctx, s->arena_pages);
+}
+
+void takt_session_put_arena(takt_session *s)
+{
+    put(s, s->arena);
+    put(s, s->first_arena);
+}
+
+/* Not through get_pages and takt_mem_get: other threads share the context's error. */
+static void *get_second(takt_session *s)
+{
+    const takt_allocator *memory = &s->ctx->allocator;
+    void *at;
+    uint64_t live;
+    if (s->owns_arena)
+        return memory->get(memory->user, s->arena_bytes, TAKT_ALIGN);
+    if (!takt_count_more(s->ctx, s->arena_pages, &live))
+        return NULL;
+    if (takt_pages_get_huge(s->arena_pages, s->wants_pages, &at, &s->pages, s->pages_reason) != 0) {
+        takt_count_less(s->ctx, s->arena_pages);
+        return NULL;
+    }
+    takt_count_peak(s->ctx, live);
+    return at;
+}
+
+takt_status takt_session_part_arena(takt_session *s)
+{
+    const takt_plan *plan = s->plan;
+    unsigned char *second = get_second(s);
+    if (second == NULL)
+        return takt_error_memory(&s->error, "a second arena", plan->arena_bytes);
+    s->first_arena = s->arena;
+    s->arena = second;
+    for (size_t i = 0; i < plan->buffer_count; i++)
+        if (plan->buffers[i].place == TAKT_PLACE_ARENA)
+            s->base[i] = second + plan->buffers[i].offset;
+    return TAKT_OK;
 }
 
 takt_huge_pages takt_session_huge_pages(const takt_session *s, const char **reason)

@@ -128,7 +128,8 @@ takt_status takt_session_own(takt_session *s, takt_place_kind place, size_t inde
     if (port->own == NULL && port->own_bytes == 0)
         port->own = s; /* this memory is neither read nor written */
     if (port->own == NULL && place == TAKT_PLACE_OUTPUT && has_place(s, index)) {
-        port->own = s->arena + s->plan->output_at[index];
+        port->own =
+            (s->first_arena != NULL ? s->first_arena : s->arena) + s->plan->output_at[index];
         port->is_in_arena = true;
         memset(port->own, 0, port->bytes);
     }
@@ -287,6 +288,9 @@ takt_status takt_session_bind_port(takt_session *s, takt_place_kind place, size_
         TAKT_TRY(takt_session_leave_device(s, place, index));
     if (view->data != NULL && (!takt_view_is_dense(view) || !is_aligned(view)))
         return bind_strided(s, place, index, view);
+    /* The old value may be an input of the next run, or be read later. */
+    if (view->data != NULL && port->is_in_arena && port->is_shown && s->first_arena == NULL)
+        TAKT_TRY(takt_session_part_arena(s));
     if (place == TAKT_PLACE_INPUT)
         set_view(s, index, false);
     port->strided.data = NULL;
@@ -306,6 +310,7 @@ static const takt_tensor_view *look(takt_session *s, takt_place_kind place, size
         return &port->strided;
     if (port->view.data == NULL && takt_session_own(s, place, index) != TAKT_OK)
         return NULL;
+    port->is_shown = port->is_shown || port->view.data == port->own;
     return &port->view;
 }
 

@@ -19,7 +19,9 @@ static uint64_t own_bytes(const takt_session *s)
     const takt_graph *g = s->plan->graph;
     uint64_t bytes = takt_session_overhead(s->plan) - takt_session_range_bytes(s->plan);
     bytes += s->range != NULL ? s->range->bytes : 0;
-    bytes += s->plan->state_bytes + s->arena_pages + (s->owns_arena ? s->arena_bytes : 0);
+    bytes += s->plan->state_bytes;
+    bytes +=
+        (s->arena_pages + (s->owns_arena ? s->arena_bytes : 0)) * (s->first_arena != NULL ? 2 : 1);
     bytes += port_bytes(s->inputs, g->input_count) + port_bytes(s->outputs, g->output_count);
     if (s->owns_pool)
         bytes += takt_pool_bytes(s->ctx, takt_pool_threads(s->pool));

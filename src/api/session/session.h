@@ -17,6 +17,7 @@ typedef struct takt_session_port {
     int64_t stride[TAKT_MAX_RANK]; /* its strides, dense ones for axes of one element */
     void *own;
     bool is_in_arena;        /* `own` is a place there */
+    bool is_shown;           /* the caller may know `own` */
     size_t bytes, own_bytes; /* own_bytes: rounded to 64 */
 } takt_session_port;
 
@@ -110,9 +111,10 @@ struct takt_session {
     uint64_t swaps;            /* of it, when `state` and bases were set */
     takt_session_range *range; /* NULL: the plan is for one size */
     unsigned char *arena;
-    size_t arena_bytes;   /* of one that is the session's own */
-    uint64_t arena_given; /* bytes, if the caller provided it; else 0 */
-    size_t arena_pages;   /* bytes of pages that the arena is, counted in the context; 0: none */
+    unsigned char *first_arena; /* where outputs lie, if runs use another arena; or NULL */
+    size_t arena_bytes;         /* of one that is the session's own */
+    uint64_t arena_given;       /* bytes, if the caller provided it; else 0 */
+    size_t arena_pages; /* bytes of pages that the arena is, counted in the context; 0: none */
     takt_huge_pages pages;
     char pages_reason[TAKT_HUGE_REASON];
     void **base;          /* per buffer of the plan */
@@ -304,6 +306,9 @@ TAKT_MUST_USE takt_status takt_session_take(takt_session *s, takt_plan *plan);
 /* The arena that the options ask for, and giving it back. */
 TAKT_MUST_USE takt_status takt_session_get_arena(takt_session *s, const takt_session_options *o);
 void takt_session_put_arena(takt_session *s);
+/* Runs get a second arena: the caller may read outputs that lie in the first while they are bound
+ * elsewhere. Failures go into s->error. */
+TAKT_MUST_USE takt_status takt_session_part_arena(takt_session *s);
 /* Arenas in spaces other than the host's; then what their backends need, once bases are set. */
 TAKT_MUST_USE takt_status takt_session_get_spaces(takt_session *s);
 TAKT_MUST_USE takt_status takt_session_open_parts(takt_session *s);
