@@ -232,7 +232,8 @@ typedef struct takt_plan_info {
     uint64_t arena;   /**< per session: activations and scratch */
     uint64_t scratch; /**< the largest part of it that is scratch of one step */
     /** Inputs and outputs, where the caller binds none; 64-byte rounded. Outputs for which the
-     *  arena has room once they are written lie there, and are not counted. */
+     *  arena has room once they are written lie there, and are not counted; a session with an arena
+     *  of the caller's (takt_session_options.arena) takes memory for them in addition. */
     uint64_t io;
     uint64_t peak;        /**< weights + packed + state + arena + io */
     uint64_t lower_bound; /**< of the arena: no plan in this order of steps can need less */
@@ -248,8 +249,9 @@ typedef struct takt_plan_info {
     /** What the plan currently holds from the allocator, to the byte: weights, packed weights and
      *  initial values of state, each once, and its own tables. While the model lives, originals of
      *  packed weights count as well. A session takes another state + arena + io + session, and pool
-     *  if the caller provides none; where sizes have ranges or values decide them, its first run
-     *  takes more (takt_session_held). */
+     *  if the caller provides none; with the caller's arena, state + io + session and the outputs
+     *  that io leaves out. Where sizes have ranges or values decide them, its first run takes more
+     *  (takt_session_held). */
     uint64_t held;
     /** Peak memory of the context until the plan was made: that of loading and planning, if the
      *  context did nothing else. */

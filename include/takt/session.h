@@ -45,7 +45,10 @@ typedef struct takt_session_options {
     size_t size;
     takt_pool *pool; /**< borrowed until the session dies, of at most the plan's threads; default:
                         the session's own pool */
-    void *arena;     /**< memory for activations and scratch, 64-byte aligned; default: allocated */
+    /** Memory for activations and scratch, 64-byte aligned, which other sessions may use between
+     *  runs; default: allocated. In a given one lie no outputs: those that nobody binds get memory
+     *  of their own, in addition to takt_plan_info.io, which counts some of them in the arena. */
+    void *arena;
     uint64_t arena_bytes;
     int64_t spin_ns;  /**< how long a worker of the session's own pool spins before it sleeps; 0: 50
                          us, or none where threads outnumber processors; negative: none */

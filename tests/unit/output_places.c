@@ -93,6 +93,9 @@ static void not_in_an_arena_of_the_caller(const takt_model *m)
     EXPECT_OK(ctx, takt_session_create(plan, &o, &s));
     run(s, 0, want, true);
     run(s, 0, got, false);
+    takt_plan_info info;
+    takt_plan_query(plan, &info); /* its io omits z */
+    EXPECT_EQ(takt_session_held(s), info.session + info.pool + info.state + info.io + Z * 4);
     memset(arena, 0xff, plan->arena_bytes);
     for (size_t i = 0; i < 2; i++) {
         const void *at = takt_session_output(s, i)->data;
