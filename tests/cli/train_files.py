@@ -134,6 +134,12 @@ def of_all_sizes():
         expect(all(abs(a - b) < 0.02 for a, b in zip(got, want)),
                f"{how}: {got[:4]}, not {want[:4]}")
     fails(2, "train", net, "--data", path("shrunk"), "--image", "fit=pad", says=["fit=crop"])
+    free = write("free.takt", "model free(x: f32[batch, 3, h, w]) seed=1 {\n"
+                 "  return dense(reduce_mean(x, axes=[2, 3]), 2)\n}\n")
+    run = takt("train", free, "--data", path("sizes"), "--image", "imagenet,size=12x8")
+    expect(run.returncode == 0 and "48 pictures were resized to [3, 8, 12]" in run.stderr, run)
+    succeeds("train", net, "--data", path("shrunk"), "--image", "size=12x8", "-q")
+    fails(2, "train", net, "--data", path("shrunk"), "--image", "size=9", says=["model's input"])
     six = write("six.takt", "model six(x: f32[batch, 6]) seed=1 { return dense(x, 2) }\n")
     fails(2, "train", six, "--data", write("six.csv", "1,2,3,4,5,6,0\n" * 4), "--image", "imagenet",
           says=["--image is for pictures"])
@@ -169,6 +175,11 @@ def in_arrays():
         told = parsed("eval", net, "--data", path("arrays.npz"), "--image", how, "--metric", "mae",
                       "--json")
         expect(told["metrics"][0]["value"] < 1e-5, (shape, told))
+    free = write("free.takt", "model free(x: f32[batch, 3, h, w]) seed=1 {\n"
+                 "  return dense(reduce_mean(x, axes=[2, 3]), 1)\n}\n")
+    run = ["eval", free, "--data", path("arrays.npz"), "--image"]  # [3, 2, 1]
+    succeeds(*run, "size=1x2", "--metric", "mae")
+    fails(2, *run, "size=8", says=["arrays.npz has arrays of 1 x 2", "become 8 x 8"])
     flat = path("flat.npz")
     with zipfile.ZipFile(flat, "w") as to:
         to.writestr("x.npy", array("|u1", (4, 6), bytes(24)))

@@ -14,19 +14,41 @@ static bool ends_with(const char *text, const char *ending)
 }
 
 /* Grey ones may lack the axis of channels, as those of MNIST. */
-static bool has_pictures(const takt_data *d)
+static const takt_desc *pictures_of(const takt_data *d)
 {
     for (size_t i = 0; i < takt_data_field_count(d); i++) {
         const takt_desc *x = takt_data_field(d, i);
         if (x->dtype == TAKT_U8 && strcmp(x->name, "labels") != 0 &&
             (x->rank == 3 || (x->rank == 4 && (x->dims[1] == 1 || x->dims[1] == 3))))
-            return true;
+            return x;
     }
+    return NULL;
+}
+
+/* --image of data without pictures, or of arrays, which keep their size. */
+static bool is_image_used(const takt_tool *t, const takt_data *d, const char *path,
+                          const takt_data_options *o)
+{
+    const takt_desc *x = pictures_of(d);
+    if (tool_text_of(t, TAKT_F_IMAGE) == NULL)
+        return true;
+    if (x == NULL)
+        tool_usage_error(t, 1003, "leave it out; arrays of pictures are bytes, channels first",
+                         "--image is for pictures: %s has none", path);
+    else if (o->picture_width > 0 && (x->dims[x->rank - 1] != o->picture_width ||
+                                      x->dims[x->rank - 2] != o->picture_height))
+        tool_usage_error(t, 1003, "resize them before they are saved",
+                         "%s has arrays of %lld x %lld: only files of pictures become %lld x %lld",
+                         path, (long long)x->dims[x->rank - 1], (long long)x->dims[x->rank - 2],
+                         (long long)o->picture_width, (long long)o->picture_height);
+    else
+        return true;
     return false;
 }
 
 /* Whether this data set has a use for the flags; otherwise printed. */
-static bool is_used(const takt_tool *t, const takt_data *d, const char *path)
+static bool is_used(const takt_tool *t, const takt_data *d, const char *path,
+                    const takt_data_options *o)
 {
     struct stat facts;
     const bool is_file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
@@ -41,39 +63,45 @@ static bool is_used(const takt_tool *t, const takt_data *d, const char *path)
         tool_usage_error(t, 1003, "name the file of that part as --data",
                          "%s is one file: --split %s would take all of it", path,
                          tool_text_of(t, TAKT_F_SPLIT));
-    else if (tool_text_of(t, TAKT_F_IMAGE) != NULL && !has_pictures(d))
-        tool_usage_error(t, 1003, "leave it out", "--image is for pictures: %s has none", path);
     else if (is_file && !is_table && tool_text_of(t, TAKT_F_LABEL) != NULL)
         tool_usage_error(t, 1003, "arrays have labels in a field y, label or target",
                          "%s is not a table: --label has no column to name", path);
     else
-        return true;
+        return is_image_used(t, d, path, o);
     return false;
 }
 
-/* Pictures of other sizes than the model's are resized, as `takt run` does. */
-static void ask_for_form(const takt_model *m, takt_data_options *o)
+/* Pictures of other sizes than the model's are resized, as `takt run` does; a model that takes any
+ * gets those of size=. */
+static void ask_for_form(const takt_model *m, const media_image *how, takt_data_options *o)
 {
     const takt_desc *d = m != NULL && takt_model_input_count(m) > 0 ? takt_model_input(m, 0) : NULL;
-    if (d == NULL || d->rank != 4 || (d->dims[1] != 1 && d->dims[1] != 3) || d->dims[2] <= 0 ||
-        d->dims[3] <= 0)
+    if (d == NULL || d->rank != 4 || (d->dims[1] != 1 && d->dims[1] != 3))
+        return;
+    const int64_t height = d->dims[2] > 0 ? d->dims[2] : how->height;
+    const int64_t width = d->dims[3] > 0 ? d->dims[3] : how->width;
+    if (height <= 0 || width <= 0)
         return;
     o->picture_channels = d->dims[1];
-    o->picture_height = d->dims[2];
-    o->picture_width = d->dims[3];
+    o->picture_height = height;
+    o->picture_width = width;
 }
 
 /* --image, of which `takt run` takes more. */
-static bool take_image_flag(const takt_tool *t, takt_data_options *o)
+static bool take_image_flag(const takt_tool *t, const takt_model *m, takt_data_options *o)
 {
-    media_image how;
+    media_image how = {0};
+    if (tool_text_of(t, TAKT_F_IMAGE) != NULL && !media_read_options(t, &how))
+        return false;
+    ask_for_form(m, &how, o);
     if (tool_text_of(t, TAKT_F_IMAGE) == NULL)
         return true;
-    if (!media_read_options(t, &how))
-        return false;
-    if (how.fit == MEDIA_PAD || how.width > 0 || how.is_bgr || how.is_inverted) {
-        tool_usage_error(t, 1003, "the size is that of the model's input",
-                         "--image of a data set takes mean, std, scale, imagenet, tf and fit=crop");
+    const bool is_sized =
+        how.width > 0 && (how.width != o->picture_width || how.height != o->picture_height);
+    if (how.fit == MEDIA_PAD || is_sized || how.is_bgr || how.is_inverted) {
+        tool_usage_error(t, 1003, "the size is that of the model's input, unless it takes any",
+                         "--image of a data set takes mean, std, scale, size, imagenet, tf and "
+                         "fit=crop");
         return false;
     }
     o->picture_crop = how.fit == MEDIA_CROP;
@@ -121,8 +149,7 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
         return NULL;
     }
     *code = TAKT_EXIT_USAGE;
-    ask_for_form(m, &options);
-    const bool is_found = take_image_flag(t, &options) && tool_data_find(t, path, found) &&
+    const bool is_found = take_image_flag(t, m, &options) && tool_data_find(t, path, found) &&
                           tool_data_cache(t, found, place, &options);
     if (is_found)
         *code = tool_finish(t, takt_data_open(t->ctx, found, &options, &data));
@@ -130,7 +157,7 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
     if (!is_found)
         return NULL;
     tell_form(t, data, &options);
-    if (data != NULL && !is_used(t, data, found)) {
+    if (data != NULL && !is_used(t, data, found, &options)) {
         *code = TAKT_EXIT_USAGE;
         takt_data_destroy(data);
         data = NULL;
