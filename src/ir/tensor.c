@@ -36,7 +36,8 @@ takt_status takt_storage_create(takt_ctx *ctx, size_t bytes, takt_storage **stor
         takt_mem_put(ctx, s, sizeof *s);
         return status;
     }
-    s->bytes = s->room = bytes;
+    s->bytes = bytes;
+    s->room = bytes;
     *storage = s;
     return TAKT_OK;
 }
