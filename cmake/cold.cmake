@@ -10,7 +10,7 @@
 set(takt_small $<$<CONFIG:Release>:-Os>
                $<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 set(for_size api/logic api/text api/train backend/cuda grad io lang measure op pass serve shrink
-    stats text/grammar text/jinja train)
+    stats text/grammar text/jinja train verify)
 list(JOIN for_size "|" for_size)
 set(planned api base interp ir logic os plan text verify)
 list(JOIN planned "|" planned)
@@ -37,6 +37,9 @@ foreach(file IN LISTS takt_sources)
   if(file MATCHES "(^|/)src/(io/gguf/split.c$|pass/magnitude.c$|op/util/datalog_)" OR
      file MATCHES "(^|/)src/text/(candidates.c$|sampler/)")
     continue()
+  elseif(file MATCHES "(^|/)src/verify/(alpha|leaf|net_sums|products|region|terms|values).c$")
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
+                 "$<$<CONFIG:Release>:${planned_flags}>")
   elseif(file MATCHES "(^|/)src/(${for_size})/|/(${has_vectors})_scalar.c$|_sve512.c$" OR
          file MATCHES "(^|/)src/(${reports})")
     set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
