@@ -9,14 +9,21 @@ from _cli import CLEAN, ROOT, TOOL, expect, finish, path, succeeds, write
 from _training import COMMON, NET, await_steps, log_of
 
 
+def ends(run, words, numbers=(signal.SIGINT,)):
+    """The training ends by these signals, and says so in these words."""
+    for number in numbers:
+        run.send_signal(number)
+        time.sleep(0.01)
+    _, said = run.communicate(timeout=60)
+    expect(run.returncode == 130 and words in said, f"{run.returncode}: {said}")
+
+
 def interrupted():
     shutil.rmtree(path("stopped"), ignore_errors=True)
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
                             path("stopped")], cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
     await_steps(path("stopped"))
-    run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=20)
-    expect(run.returncode == 130 and b"--resume" in said, f"{run.returncode}: {said}")
+    ends(run, b"--resume")
     expect(os.path.exists(os.path.join(path("stopped"), "checkpoint.0")), "nothing was saved")
 
 
@@ -39,10 +46,7 @@ def interrupted_inside():
             break
         time.sleep(0.05)
     time.sleep(0.2)
-    run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=60)
-    expect(run.returncode == 130 and b"interrupted after step 0;" in said,
-           f"{run.returncode}: {said}")
+    ends(run, b"interrupted after step 0;")
 
 
 def interrupted_twice():
@@ -55,11 +59,8 @@ def interrupted_twice():
                             "adam", "--checkpoint", folder],
                            cwd=ROOT, env=CLEAN, stderr=subprocess.PIPE)
     await_steps(folder)
-    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT):
-        run.send_signal(number)
-        time.sleep(0.01)
-    _, said = run.communicate(timeout=60)
-    expect(run.returncode == 130 and b"--resume goes on" in said, f"{run.returncode}: {said}")
+    ends(run, b"--resume goes on",
+         (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGINT))
     expect(os.path.exists(os.path.join(folder, "checkpoint.0")), "the save was killed")
     shutil.rmtree(folder)
 
@@ -82,10 +83,7 @@ def interrupted_late():
                                   or len(log_of(folder)) < 2):
         time.sleep(0.02)
     time.sleep(0.1)
-    run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=60)
-    expect(run.returncode == 130 and b"step 2, which was the last" in said,
-           f"{run.returncode}: {said}")
+    ends(run, b"step 2, which was the last")
     expect(os.path.exists(model), "the model of a complete training is lost")
 
 

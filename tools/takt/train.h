@@ -52,8 +52,8 @@ typedef struct tool_training {
     uint64_t saved_step;          /* of the last one written, if there is one */
     bool is_saving, has_saved;
     bool fits_numbers;      /* labels are not whole, and no loss was chosen */
-    bool has_shares;        /* labels are distributions over the classes, which the loss is told */
-    bool has_classes_first; /* labels lack axis 1 of the output, which the loss is told */
+    bool has_shares;        /* labels are distributions over the classes */
+    bool has_classes_first; /* axis 1 of the output has the classes, and labels lack it */
     const char *bad_field;  /* of the sample that made a loss NaN or infinite, or NULL */
     uint64_t bad_sample;
     bool has_bad_check; /* a sample of the evaluation is not finite, or no label counts; told */

@@ -103,6 +103,11 @@ double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double k
     return lines;
 }
 
+size_t takt_pool_rows_bytes(const takt_pool_shape *s)
+{
+    return takt_cpu_aligned(s->kernel[0] * s->kernel[1] * sizeof(float *));
+}
+
 void takt_pool_find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],
                          const float **rows)
 {

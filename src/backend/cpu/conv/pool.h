@@ -33,6 +33,8 @@ double takt_pool_divisors(const takt_pool_shape *s, const size_t at[2], double k
  * by `divisors`. */
 takt_pool_f32 takt_pool_line(const takt_pool_shape *s, const float *const *x,
                              const float *divisors);
+/* Scratch bytes of the pointers to the rows of a window. */
+size_t takt_pool_rows_bytes(const takt_pool_shape *s);
 /* The rows of a sample with channels last under line at[1] of outputs at depth at[0]: NULL, those
  * in the padding. */
 void takt_pool_find_rows(const takt_pool_shape *s, const float *sample, const size_t at[2],

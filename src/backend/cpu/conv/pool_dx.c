@@ -114,7 +114,7 @@ takt_status takt_pool_dx_compile(takt_planner *p, const takt_pool_shape *shape)
     f->shape = *shape;
     f->run = takt_kernel_as_pool_dx_f32(takt_planner_kernel(p, "pool_dx_f32"));
     f->blocks = (shape->channels + CHANNELS - 1) / CHANNELS;
-    f->to = takt_cpu_aligned(shape->kernel[0] * shape->kernel[1] * sizeof(float *));
+    f->to = takt_pool_rows_bytes(shape);
     f->divisors = 2 * f->to;
     s->scratch_each = f->divisors + takt_cpu_aligned(shape->out[2] * sizeof(float));
     const double work = (double)shape->batch * (double)shape->channels;

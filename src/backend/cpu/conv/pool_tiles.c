@@ -91,7 +91,7 @@ takt_status takt_pool_tiles_compile(takt_planner *p, const takt_pool_shape *c)
     f->shape.channels = tile_of(c);
     f->blocks = (f->all + f->shape.channels - 1) / f->shape.channels;
     f->run = takt_kernel_as_pool_f32(takt_planner_kernel(p, "pool_f32"));
-    f->divisors = takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(float *));
+    f->divisors = takt_pool_rows_bytes(c);
     f->x = f->divisors + takt_cpu_aligned(c->out[2] * sizeof(float));
     f->y = f->x + takt_cpu_aligned(c->area * f->shape.channels * sizeof(float));
     s->scratch_each = f->y + takt_cpu_aligned(c->positions * f->shape.channels * sizeof(float));

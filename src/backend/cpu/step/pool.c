@@ -205,7 +205,7 @@ static takt_status compile(takt_planner *p)
         return TAKT_OK;
     }
     f->run = takt_kernel_as_pool_f32(takt_planner_kernel(p, "pool_f32"));
-    f->divisors = takt_cpu_aligned(c->kernel[0] * c->kernel[1] * sizeof(float *));
+    f->divisors = takt_pool_rows_bytes(c);
     s->scratch_each = f->divisors + takt_cpu_aligned(c->out[2] * sizeof(float));
     s->run = run_rows;
     s->task_count = takt_cpu_tasks(p, 2 * work * taps + POSITION * places, 4 * moved,
