@@ -171,7 +171,7 @@ static bool close_half(takt_conn *c)
     c->is_half = true;
     if (c->job != NULL && !c->has_begun && !c->request.is_old)
         takt_text_add(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-    return c->job != NULL ? c->has_begun || !c->request.is_old : c->out.length > 0;
+    return c->job != NULL ? c->has_begun || !c->request.is_old : c->out.length > 0 || c->have > 0;
 }
 
 static bool fill(takt_server *s, takt_conn *c)
@@ -283,6 +283,18 @@ static bool is_over(const takt_server *s, const takt_conn *c)
            (takt_serve_now(s) - c->since_ns) / 1000000 > TAKT_SERVE_DRAIN_MS;
 }
 
+/* A job may end at once: then the request behind it begins, for which nothing wakes the loop. */
+static void answer_all(takt_server *s, takt_conn *c)
+{
+    bool has_ended = true;
+    while (has_ended) {
+        answer(s, c);
+        has_ended = c->job != NULL;
+        collect(s, c);
+        has_ended = has_ended && c->job == NULL;
+    }
+}
+
 static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
 {
     if (c->is_draining) {
@@ -295,8 +307,7 @@ static void serve_conn(takt_server *s, takt_conn *c, const takt_net_watch *w)
         good = fill(s, c);
     if (good) {
         collect(s, c);
-        answer(s, c);
-        collect(s, c);
+        answer_all(s, c);
         good = flush(s, c) && c->out.status == TAKT_OK;
     }
     const bool is_idle = c->job == NULL && c->out.length == 0;
