@@ -64,6 +64,8 @@ for said, meant in (("info", "inspect"), ("predict", "run"), ("compare", "benchm
 # Flags of other tools: accepted with a note if they mean the same, otherwise answered with a hint.
 for flag in ("--batch", "-b"):
     fails(2, "run", MLP, flag, "4", says=[f"takt run has no flag {flag}", "-D batch=N"])
+for verb in ("profile", "compile"):
+    fails(2, verb, MLP, "--batch-size", "4", says=[f"takt {verb} has no flag", "-D batch=N"])
 expect("here --device is called --backend" in takt("run", MLP, "--device", "cpu").stderr,
        "--device is not taken for --backend")
 

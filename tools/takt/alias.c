@@ -70,9 +70,10 @@ const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t lengt
 {
     if (t->verb->task == TAKT_TASK_TEXT)
         return tool_llama_hint(t->verb, word, length);
-    const bool is_batch =
-        (length == 1 && *word == 'b') || (length == 5 && strncmp(word, "batch", 5) == 0);
-    return is_batch && is_run(t)
+    const bool is_batch = (length == 1 && *word == 'b') ||
+                          (length == 5 && strncmp(word, "batch", 5) == 0) ||
+                          (length == 10 && strncmp(word, "batch-size", 10) == 0);
+    return is_batch && verb_has(t->verb, "dim")
                ? "a batch is a dimension of the model: -D batch=N, or --shape x:Nx784; "
                  "`takt batch` adds one"
                : NULL;
