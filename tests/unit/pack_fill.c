@@ -94,6 +94,7 @@ static takt_status pack(takt_ctx *ctx, weights *w, int threads, takt_pool **pool
     b = (takt_builder){.p = {.ctx = ctx, .plan = &plan}, .pool = *pool};
     memset(packed, 0, w->bytes);
     const takt_status status = takt_builder_fill(&b, &work);
+    takt_storage_release(b.late_room);
     *pool = b.pool;
     return status;
 }
