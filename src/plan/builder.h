@@ -21,7 +21,8 @@
  *   place.c    offsets in the arena, and the lower bound
  *   finish.c   outputs, commits, segments
  *   statement.c  how much of every memory all that needs
- *   build.c    the order of all this; constant steps run here
+ *   prologue.c  steps that depend on constants alone: they run here and now
+ *   build.c    the order of all this
  */
 #ifndef TAKT_PLAN_BUILDER_H
 #define TAKT_PLAN_BUILDER_H
@@ -223,6 +224,8 @@ TAKT_MUST_USE takt_status takt_builder_commit_away(takt_builder *b, size_t slot)
 /* Copies an output to the host that is part of a value made in another space. */
 TAKT_MUST_USE takt_status takt_builder_bring_output(takt_builder *b, size_t output);
 TAKT_MUST_USE takt_status takt_builder_push(takt_builder *b, const takt_step *step);
+/* Runs a step that depends on constants alone, now. */
+TAKT_MUST_USE takt_status takt_builder_run_constant(takt_builder *b, takt_step *step);
 /* Releases a constant; the largest ones are memory for the next that are computed. */
 void takt_builder_set_aside(takt_builder *b, takt_tensor *tensor);
 /* A constant that a step of the prologue is about to compute. */
