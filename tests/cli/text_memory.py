@@ -13,11 +13,18 @@ MORE = 64 * MIB  # code, tables of words, and the largest weight while it is pac
 SHAPE = "layers=4, width=768, heads=12, shared=4, hidden=2048, words=32000"
 
 
-def model(kind):
+TIED = """
+whole = text.shape_of
+text.shape_of = lambda *of: (each for each in whole(*of) if each[0] != 'output.weight')
+text.TYPES.update(f32=(0, 1, 4, {}), bf16=(30, 1, 2, {}))
+"""
+
+
+def model(kind, shape=SHAPE, more=""):
     """A file of random weights, written by another process: the peak of a child is at least that of
     this one."""
     path = os.path.join(TMP, f"memory-{kind}.gguf")
-    write = f"import text; text.write_model({path!r}, {kind!r}, {SHAPE})"
+    write = f"import text\n{more}\ntext.write_model({path!r}, {kind!r}, {shape})"
     subprocess.run([sys.executable, "-c", write], cwd=os.path.join(ROOT, "bench/peers"),
                    check=True)
     return path
@@ -48,19 +55,35 @@ def remove(path):
         os.remove(path)
 
 
-def held(kind, path):
+def stated(path):
+    """What a plan states, and of that the weights, which are no larger than the file."""
     files = [path]
     if os.path.isdir(path):
         files = [os.path.join(path, name) for name in os.listdir(path)]
     size = sum(os.stat(name).st_size for name in files)
     plan = parsed("plan", path, "-c", "256", "--parallel", "1", "--json")
-    expect(plan["weights"] <= 1.01 * size, f"{kind}: {plan} for a file of {size} bytes")
-    stated = plan["weights"] + plan["caches"] + plan["arena"]
+    expect(plan["weights"] <= 1.01 * size, f"{path}: {plan} for a file of {size} bytes")
+    return plan["weights"] + plan["caches"] + plan["arena"]
+
+
+def held(kind, path):
+    states = stated(path)
     most = peak("generate", path, "-p", "t1 t2", "-n", "2", "-c", "256", "-t", "2", "-q")
-    expect(most <= stated + MORE, f"{kind}: {most} bytes, the plan states {stated}")
+    expect(most <= states + MORE, f"{kind}: {most} bytes, the plan states {states}")
     only = peak("plan", path, "-c", "256", "--parallel", "1")
     expect(only <= MORE, f"{kind}: {only} bytes for a plan, whose weights are not read")
     remove(path)
+
+
+def tied():
+    """A table that is also the head is held once, in every type."""
+    shape = "layers=1, width=512, heads=8, shared=2, hidden=512, words=8000"
+    for kind in ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k",
+                 "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "iq2_xxs", "iq2_s", "iq3_xxs", "iq3_s",
+                 "iq1_s", "tq2_0", "nvfp4"):
+        path = model(kind, shape, TIED)
+        stated(path)
+        os.remove(path)
 
 
 def impossible():
@@ -77,5 +100,7 @@ def impossible():
 for name in ("q8_0", "q4_0", "f16", "q4_k"):
     held(name, model(name))
 held("folder", folder("f16"))
+held("tied", model("f16", "layers=1, width=1024, heads=8, shared=2, hidden=512, words=40000", TIED))
+tied()
 impossible()
 finish()

@@ -82,6 +82,44 @@ void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *
     *b = (size_t)at_b;
 }
 
+/* Whether it reads rows of a table, which can be read from the panels of a product, too. */
+static bool gathers_rows(const takt_node *n, uint32_t k)
+{
+    return n->op == &takt_op_gather && k == 0 && takt_node_int(n, "axis") == 0;
+}
+
+/* The constant in 16 bits that is widened to these weights; else they themselves. */
+static takt_id stored_as(const takt_graph *g, takt_id weights)
+{
+    const takt_node *n = &g->nodes[weights];
+    const bool is_widened = n->op == &takt_op_cast && n->type->dtype == TAKT_F32 &&
+                            takt_dtype_bits(takt_type_of(g, n->in[0])->dtype) == 16 &&
+                            takt_dtype_is_float(takt_type_of(g, n->in[0])->dtype);
+    return is_widened ? n->in[0] : weights;
+}
+
+/* Whether the columns of a product are rows of `table`, in panels of its type. */
+static bool has_rows(const takt_planner *p, const takt_node *n, takt_id table)
+{
+    const takt_dtype dtype = takt_type_of(p->graph, table)->dtype;
+    return n->op == &takt_op_matmul && takt_node_int(n, "transpose_b") != 0 &&
+           n->type->dtype != TAKT_F64 && stored_as(p->graph, n->in[1]) == table &&
+           (n->in[1] != table || n->type->dtype == dtype) && !takt_product_keeps_one(p, n);
+}
+
+takt_id takt_product_of_rows(const takt_planner *p, takt_id table)
+{
+    const takt_graph *g = p->graph;
+    const takt_type *t = takt_type_of(g, table);
+    const bool is_shared = t->rank == 2 && takt_dtype_is_float(t->dtype) &&
+                           takt_planner_is_constant(p, table) && !takt_planner_in_prologue(p) &&
+                           !p->settings->is_fast && p->settings->backend == p->settings->fallback;
+    for (size_t i = 0; is_shared && i < g->count; i++)
+        if (p->uses[i] > 0 && !p->is_constant[i] && has_rows(p, &g->nodes[i], table))
+            return (takt_id)i;
+    return TAKT_NONE;
+}
+
 /* Whether steps would read the weights of a product in more than one form. */
 static bool has_two_forms(const takt_planner *p, const takt_node *product)
 {
@@ -93,8 +131,9 @@ static bool has_two_forms(const takt_planner *p, const takt_node *product)
     for (size_t i = 0; i < p->graph->count; i++) {
         const takt_node *n = &p->graph->nodes[i];
         for (uint32_t k = 0; k < n->in_count; k++)
-            if (n->in[k] == weights && (n->op != &takt_op_matmul || k != 1 ||
-                                        n->attr[transposes].boolean != is_transposed))
+            if (n->in[k] == weights && !(is_transposed && gathers_rows(n, k)) &&
+                (n->op != &takt_op_matmul || k != 1 ||
+                 n->attr[transposes].boolean != is_transposed))
                 return true;
     }
     return false;

@@ -24,4 +24,8 @@ void takt_product_pair(const takt_product *mm, size_t index, size_t *a, size_t *
  */
 bool takt_product_keeps_one(const takt_planner *p, const takt_node *product);
 
+/* A product whose columns are the rows of the constant `table`, which it reads from panels of the
+ * table's own type, so that others can read rows there; TAKT_NONE: none does. */
+takt_id takt_product_of_rows(const takt_planner *p, takt_id table);
+
 #endif

@@ -4,7 +4,9 @@
 #include "backend/cpu/axis.h"
 #include "backend/cpu/element.h"
 #include "backend/cpu/index.h"
+#include "backend/cpu/matrix.h"
 #include "backend/cpu/pace.h"
+#include "backend/cpu/table.h"
 
 typedef struct facts {
     takt_axis_split x;
@@ -12,6 +14,8 @@ typedef struct facts {
     size_t row;    /* elements of x's inner part */
     int bits;      /* of an element */
     bool is_piece; /* dynamic_slice */
+    bool is_table; /* x is in the panels of a product */
+    takt_table table;
 } facts;
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -65,21 +69,29 @@ static bool pick_small(char *y, const char *x, const places *p, size_t bytes)
     return true;
 }
 
+/* Row `at` of x to y. */
+static bool pick_row(const facts *f, void *y, size_t to, const void *x, size_t at, takt_pace *pace)
+{
+    if (!f->is_table)
+        return takt_pace_elements(pace, y, to * f->row, x, at * f->row, f->row);
+    takt_table_row(&f->table, x, at, (char *)y + to * f->row * f->table.bytes);
+    return !takt_pace_stops(pace, 4 * f->row);
+}
+
 /* Copies rows of x at some positions after `from`; false: the task must end. */
 static bool pick(const facts *f, void *y, size_t to, const void *x, size_t from, const places *p)
 {
     enum { WORD = 32 };
-    if (f->row == 1 && f->bits == WORD) {
+    if (f->row == 1 && f->bits == WORD && !f->is_table) {
         pick_words((uint32_t *)y + to, (const uint32_t *)x + from, p->at, p->count);
         return !takt_pace_stops(p->pace, 2 * p->count);
     }
     const size_t bytes = f->row * (size_t)f->bits / 8;
-    if (f->bits >= 8 &&
+    if (f->bits >= 8 && !f->is_table &&
         pick_small((char *)y + to * bytes, (const char *)x + from * bytes, p, bytes))
         return !takt_pace_stops(p->pace, p->count * (2 + f->row));
     for (size_t j = 0; j < p->count; j++)
-        if (!takt_pace_elements(p->pace, y, (to + j) * f->row, x,
-                                (from + (size_t)p->at[j]) * f->row, f->row))
+        if (!pick_row(f, y, to + j, x, from + (size_t)p->at[j], p->pace))
             return false;
     return !takt_pace_stops(p->pace, 4 * p->count);
 }
@@ -128,6 +140,22 @@ static void run_piece(const takt_step *s, const takt_task *t)
     takt_index_close(&index, t);
 }
 
+static takt_status add_operands(takt_planner *p, facts *f)
+{
+    const takt_id id = p->group->nodes[0];
+    const takt_node *n = &p->graph->nodes[id];
+    const bool by_rows = n->op == &takt_op_gather && takt_node_int(n, "axis") == 0;
+    const takt_id product = by_rows ? takt_product_of_rows(p, n->in[0]) : TAKT_NONE;
+    size_t index;
+    f->is_table = product != TAKT_NONE;
+    if (f->is_table)
+        TAKT_TRY(takt_table_add(p, product, &f->table, &index));
+    else
+        TAKT_TRY(takt_planner_input(p, n->in[0], &index));
+    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
+    return takt_planner_output(p, id, &index);
+}
+
 static takt_status compile(takt_planner *p)
 {
     enum { PICK = 60 }; /* cost in operations of copying a row, besides its bytes */
@@ -136,10 +164,7 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    TAKT_TRY(takt_planner_input(p, n->in[0], &index));
-    TAKT_TRY(takt_planner_input(p, n->in[1], &index));
-    TAKT_TRY(takt_planner_output(p, id, &index));
+    TAKT_TRY(add_operands(p, f));
     f->x = takt_axis_split_of(takt_type_of(p->graph, n->in[0]), takt_node_int(n, "axis"));
     f->row = f->x.inner;
     f->bits = takt_dtype_bits(n->type->dtype);

@@ -4,6 +4,7 @@
 #include "backend/cpu/epilogue.h"
 #include "backend/cpu/matrix.h"
 #include "backend/cpu/narrow.h"
+#include "backend/cpu/table.h"
 #include "kernel/convert/convert.h"
 #include "kernel/pack/pack.h"
 
@@ -53,6 +54,25 @@ static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const ta
 }
 
 #include "backend/cpu/gemm_body.inc"
+
+takt_status takt_table_add(takt_planner *p, takt_id product, takt_table *t, size_t *index)
+{
+    facts *f = takt_planner_get(p, sizeof *f);
+    const takt_isa_set isas = p->step->isas;
+    size_t bytes;
+    if (f == NULL)
+        return TAKT_ERR_MEMORY;
+    p->step->isas = p->settings->family_isas[TAKT_FAMILY_GEMM]; /* those of the product */
+    const GEMM(_info) *info = takt_planner_find(p, FAMILY)->info;
+    describe(p, product, f);
+    p->step->isas = isas;
+    f->panels = info->panels;
+    if (!measure_packed(f, &bytes))
+        return takt_fail(p->ctx, TAKT_E_OVERFLOW, "a packed matrix is too large");
+    f->b_count = f->mm.n * f->mm.k;
+    *t = (takt_table){f->panels, f->mm.n, f->mm.k, f->narrow.bytes};
+    return add_packed(p, p->graph->nodes[product].in[1], f, index);
+}
 
 static const char *accepts(const takt_graph *g, takt_id node)
 {

@@ -1,0 +1,89 @@
+/* tied_table.c - a table that is gathered from and is also a factor of a product is held once: rows
+ * come out of the panels of the product, with the same bits. */
+#include "util/run_once.h"
+
+enum { MOST = 8192, PICKS = 7 };
+
+static takt_ctx *ctx;
+
+/* Columns that fill panels and that do not, rows of one chunk, of more, and of a part of one. */
+static const int shapes[][2] = {{601, 300}, {601, 256}, {64, 257}, {5, 40}, {4, 600}, {33, 1}};
+static const char *const types[] = {"f32", "f16", "bf16"};
+static const char *const isas[] = {NULL, "scalar"};
+
+/* Without the product, rows are copied from the table. */
+static takt_model *load(const int *shape, const char *type, bool is_tied)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "model m(tokens: i64[7], h: f32[3, %d]) seed=3 {\n"
+             "  param t: %s[%d, %d] = normal(0, 1)\n"
+             "  return e = cast(gather(t, tokens, axis=0), dtype=f32),\n"
+             "    s = %s\n}\n",
+             shape[1], type, shape[0], shape[1],
+             is_tied ? "op.matmul(h, cast(t, dtype=f32), transpose_b=true)" : "h + 1.0");
+    return run_model(ctx, text);
+}
+
+/* Bytes of all weights in `*held`. */
+static takt_session *open(const takt_model *m, const takt_plan_options *o, uint64_t *held)
+{
+    takt_plan *plan = NULL;
+    takt_session *s = NULL;
+    if (m != NULL && EXPECT_OK(ctx, takt_plan_create(m, o, &plan))) {
+        takt_plan_info info;
+        takt_plan_query(plan, &info);
+        *held = info.weights + info.packed;
+        EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    }
+    takt_plan_destroy(plan);
+    return s;
+}
+
+static takt_status pick(takt_session *s, const int64_t *tokens, float *to)
+{
+    memcpy(takt_session_input(s, 0)->data, tokens, PICKS * sizeof *tokens);
+    EXPECT_OK(ctx, takt_view_random(ctx, takt_session_input(s, 1), 3, 1));
+    const takt_status status = takt_session_run(s);
+    const takt_tensor_view *y = takt_session_output(s, 0);
+    memcpy(to, y->data, (size_t)(y->dims[0] * y->dims[1]) * sizeof *to);
+    return status;
+}
+
+static void compare(const int *shape, const char *type, const takt_plan_options *o)
+{
+    static float want[MOST], got[MOST];
+    const int64_t good[PICKS] = {0, 3, shape[0] - 1, 2, 0, 1, shape[0] / 2};
+    const int64_t bad[PICKS] = {0, 0, shape[0], 0, 0, 0, 0};
+    takt_model *tied = load(shape, type, true), *plain = load(shape, type, false);
+    uint64_t held = 0, once = 0;
+    takt_session *a = open(tied, o, &held), *b = open(plain, o, &once);
+    if (a != NULL && b != NULL) {
+        EXPECT_OK(ctx, pick(a, good, got));
+        EXPECT_OK(ctx, pick(b, good, want));
+        EXPECT(memcmp(got, want, PICKS * (size_t)shape[1] * sizeof *got) == 0,
+               "%s[%d, %d], %s: other rows", type, shape[0], shape[1], o->isa);
+        EXPECT_EQ(pick(a, bad, got), TAKT_ERR_RANGE);
+        EXPECT(shape[0] < 601 || held < once + once / 10, "%s[%d, %d]: %llu bytes for %llu", type,
+               shape[0], shape[1], (unsigned long long)held, (unsigned long long)once);
+    }
+    takt_session_destroy(a);
+    takt_session_destroy(b);
+    takt_model_destroy(tied);
+    takt_model_destroy(plain);
+}
+
+int main(void)
+{
+    if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)))
+        return test_done();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            for (size_t isa = 0; isa < sizeof isas / sizeof *isas; isa++) {
+                compare(shapes[i], types[k], &(takt_plan_options){.threads = 1, .isa = isas[isa]});
+                compare(shapes[i], types[k],
+                        &(takt_plan_options){.threads = 2, .hint = "memory", .isa = isas[isa]});
+            }
+    takt_ctx_destroy(ctx);
+    return test_done();
+}
