@@ -50,6 +50,9 @@ typedef struct takt_data_options {
     /** Of each channel of pictures of bytes, after `scale`: (value - mean) / deviation. A deviation
      *  of 0 is 1. */
     double picture_mean[3], picture_deviation[3];
+    /** Of a table: what becomes of cells that are empty, NA, N/A, NaN, null or "?". "skip" leaves
+     *  their rows out; a number replaces them, but for labels. NULL: they are errors. */
+    const char *missing;
 } takt_data_options;
 
 /** IDX files or a folder of them (also .gz), CIFAR-10 binary files, .csv tables, .npy and .npz
@@ -72,6 +75,9 @@ TAKT_API size_t takt_data_field_count(const takt_data *data);
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
 /** How many classes the labels have; 0: they are not class numbers. */
 TAKT_API int64_t takt_data_classes(const takt_data *data);
+/** The word that labels have for a class in a table, list or folder; NULL: they are numbers. Valid
+ *  as long as the data set. */
+TAKT_API const char *takt_data_class_name(const takt_data *data, int64_t index);
 /** The file that a field of a sample was read from; the path of the data set if that is not known,
  *  as with cached data. NULL beyond the last sample. Valid as long as the data set. */
 TAKT_API const char *takt_data_source(const takt_data *data, const char *field, uint64_t sample);

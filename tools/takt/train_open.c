@@ -54,18 +54,16 @@ static bool is_used(const takt_tool *t, const takt_data *d, const char *path,
     const bool is_file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
     const bool is_table =
         ends_with(path, ".csv") || ends_with(path, ".tsv") || ends_with(path, ".csv.gz");
-    const uint64_t limit = tool_number_of(t, TAKT_F_SAMPLES, 0), count = takt_data_count(d);
-    if (limit > count)
-        tool_usage_error(t, 1003, "leave it out to use all", "--limit %llu: %s has %llu sample%s",
-                         (unsigned long long)limit, path, (unsigned long long)count,
-                         count == 1 ? "" : "s");
-    else if (is_file && tool_text_of(t, TAKT_F_SPLIT) != NULL && !ends_with(path, ".npz"))
+    if (is_file && tool_text_of(t, TAKT_F_SPLIT) != NULL && !ends_with(path, ".npz"))
         tool_usage_error(t, 1003, "name the file of that part as --data",
                          "%s is one file: --split %s would take all of it", path,
                          tool_text_of(t, TAKT_F_SPLIT));
     else if (is_file && !is_table && tool_text_of(t, TAKT_F_LABEL) != NULL)
         tool_usage_error(t, 1003, "arrays have labels in a field y, label or target",
                          "%s is not a table: --label has no column to name", path);
+    else if (is_file && !is_table && o->missing != NULL)
+        tool_usage_error(t, 1003, "`takt data` shows samples that are not finite",
+                         "%s is not a table: --missing has no cells to look at", path);
     else
         return is_image_used(t, d, path, o);
     return false;
@@ -124,6 +122,16 @@ static void tell_form(const takt_tool *t, const takt_data *d, const takt_data_op
                 (long long)o->picture_width);
 }
 
+/* --limit is the most, so that one command suits data of any size. */
+static void tell_limit(const takt_tool *t, const takt_data *d, const char *path)
+{
+    const uint64_t limit = tool_number_of(t, TAKT_F_SAMPLES, 0), count = takt_data_count(d);
+    if (limit > count && !tool_on(t, TAKT_F_QUIET))
+        fprintf(stderr, "takt: --limit %llu: %s has %llu sample%s, which %s taken\n",
+                (unsigned long long)limit, path, (unsigned long long)count, count == 1 ? "" : "s",
+                count == 1 ? "is" : "are all");
+}
+
 takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
 {
     const char *path = tool_text_of(t, TAKT_F_DATA_SET);
@@ -132,6 +140,7 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
     takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
                                  .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
                                  .label = tool_text_of(t, TAKT_F_LABEL),
+                                 .missing = tool_text_of(t, TAKT_F_MISSING),
                                  .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
     if (path == NULL && t->arg_count > 0 && t->verb->arg_max == 1 &&
         strcmp(t->verb->name, "data") == 0)
@@ -161,7 +170,9 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
         *code = TAKT_EXIT_USAGE;
         takt_data_destroy(data);
         data = NULL;
-    } else if (data == NULL && strcmp(t->verb->name, "data") == 0) {
+    } else if (data != NULL) {
+        tell_limit(t, data, found);
+    } else if (strcmp(t->verb->name, "data") == 0) {
         tool_data_bad(t, found);
     }
     return data;

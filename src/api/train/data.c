@@ -10,7 +10,14 @@
 #include "io/inflate.h"
 #include "os/folder.h"
 
+enum { WINDOW = 64 }; /* characters of a text, if nothing is said */
+
 /* ---- files ---- */
+
+static bool is_for_tests(const takt_data *d)
+{
+    return d->options.split != NULL && strcmp(d->options.split, "test") == 0;
+}
 
 static takt_status read_with(takt_data_set *set, const takt_data_file *file)
 {
@@ -35,10 +42,10 @@ static takt_status read_file(takt_data *d, const char *path)
     const takt_data_file file = {.path = path,
                                  .bytes = is_gzip ? plain : bytes,
                                  .length = is_gzip ? plain_length : length,
-                                 .is_test = d->options.split != NULL &&
-                                            strcmp(d->options.split, "test") == 0,
+                                 .is_test = is_for_tests(d),
                                  .label = d->options.label,
-                                 .window = d->options.window > 0 ? d->options.window : 64};
+                                 .missing = d->options.missing,
+                                 .window = d->options.window > 0 ? d->options.window : WINDOW};
     if (status == TAKT_OK)
         status = read_with(&d->set, &file);
     if (plain != NULL)
@@ -85,7 +92,6 @@ static takt_status read_folder(takt_data *d, const char *folder, bool *found)
                                         "train-labels.idx1-ubyte",
                                         "train.npz",
                                         "train.csv",
-                                        "train.txt",
                                         "data_batch_1.bin"};
     static const char *const test[] = {"t10k-images-idx3-ubyte",
                                        "t10k-labels-idx1-ubyte",
@@ -93,9 +99,8 @@ static takt_status read_folder(takt_data *d, const char *folder, bool *found)
                                        "t10k-labels.idx1-ubyte",
                                        "test.npz",
                                        "test.csv",
-                                       "test.txt",
                                        "test_batch.bin"};
-    const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
+    const bool is_test = is_for_tests(d);
     *found = false;
     if (!is_test)
         TAKT_TRY(takt_data_read_batches(&d->set, folder, found));
@@ -118,6 +123,14 @@ static takt_status read_classes(takt_data *d, const char *folder, bool *found)
         return TAKT_ERR_MEMORY;
     TAKT_TRY(takt_data_read_folder(&d->set, part, found));
     return *found ? TAKT_OK : takt_data_read_folder(&d->set, folder, found);
+}
+
+static takt_status read_texts(takt_data *d, const char *folder, bool *found)
+{
+    const takt_data_file file = {.path = folder,
+                                 .is_test = is_for_tests(d),
+                                 .window = d->options.window > 0 ? d->options.window : WINDOW};
+    return takt_data_read_texts(&d->set, &file, found);
 }
 
 /* ---- opening ---- */
@@ -216,13 +229,13 @@ static bool ignore(void *user, const char *name, bool is_folder)
 
 static takt_status no_data_in(takt_data *d, const char *folder)
 {
-    const bool is_test = d->options.split != NULL && strcmp(d->options.split, "test") == 0;
+    const bool is_test = is_for_tests(d);
     takt_fail(d->set.ctx, TAKT_E_TRAIN_DATA, "%s: the folder has no %s data", folder,
               is_test ? "test" : "training");
     return takt_fail_hint(d->set.ctx,
-                          "it may have files of MNIST or CIFAR-10, %s.npz, .csv or "
-                          ".txt, or a folder of pictures or sounds for each class",
-                          is_test ? "test" : "train");
+                          "it may have files of MNIST or CIFAR-10, %s.npz or .csv, a folder of "
+                          "pictures or sounds for each class, %s.txt, or .txt files alone",
+                          is_test ? "test" : "train", is_test ? "test" : "train");
 }
 
 static takt_status decode(takt_data *d, const char *path)
@@ -232,6 +245,8 @@ static takt_status decode(takt_data *d, const char *path)
         TAKT_TRY(read_folder(d, path, &found));
         if (!found)
             TAKT_TRY(read_classes(d, path, &found));
+        if (!found)
+            TAKT_TRY(read_texts(d, path, &found));
         if (!found && takt_folder_each(path, ignore, NULL))
             return no_data_in(d, path);
         if (!found)
@@ -327,74 +342,4 @@ void takt_data_destroy(takt_data *d)
     takt_ctx *ctx = d->set.ctx;
     takt_data_set_deinit(&d->set);
     takt_mem_put(ctx, d, sizeof *d);
-}
-
-/* ---- reading ---- */
-
-uint64_t takt_data_count(const takt_data *d)
-{
-    return d != NULL ? d->set.samples : 0;
-}
-
-uint64_t takt_data_reformed(const takt_data *d)
-{
-    return d != NULL ? d->set.reformed : 0;
-}
-
-size_t takt_data_field_count(const takt_data *d)
-{
-    return d != NULL ? d->fields : 0;
-}
-
-const takt_desc *takt_data_field(const takt_data *d, size_t index)
-{
-    if (d == NULL)
-        return NULL;
-    return index < d->fields ? &d->desc[index] : NULL;
-}
-
-int64_t takt_data_classes(const takt_data *d)
-{
-    return d != NULL ? d->set.classes : 0;
-}
-
-int64_t takt_data_rate(const takt_data *d)
-{
-    return d != NULL ? d->set.rate : 0;
-}
-
-uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position)
-{
-    return position < count ? takt_permute(position, count, seed, epoch) : position;
-}
-
-const char *takt_data_source(const takt_data *d, const char *field, uint64_t sample)
-{
-    if (d == NULL || field == NULL || sample >= d->set.samples)
-        return NULL;
-    if (d->set.sample_file != NULL)
-        return d->set.sample_file[sample];
-    for (size_t i = 0; i < d->set.count; i++)
-        if (strcmp(d->set.field[i].name, field) == 0 && d->set.field[i].file != NULL)
-            return d->set.field[i].file;
-    return d->path;
-}
-
-bool takt_data_find(const takt_data *d, const char *name, takt_data_place *p)
-{
-    const bool is_window = d->set.window > 0;
-    for (size_t i = 0; i < d->set.count; i++) {
-        const takt_tensor *t = &d->set.field[i].tensor;
-        if (strcmp(d->set.field[i].name, name) != 0)
-            continue;
-        const size_t size =
-            is_window ? (size_t)d->set.window : takt_tensor_count(t) / (size_t)t->type.dim[0];
-        *p = (takt_data_place){t, 0, size, size};
-        return true;
-    }
-    if (!is_window || strcmp(name, "labels") != 0)
-        return false;
-    *p =
-        (takt_data_place){&d->set.field[0].tensor, 1, (size_t)d->set.window, (size_t)d->set.window};
-    return true;
 }

@@ -100,6 +100,24 @@ static void write_field(const takt_data *d, const takt_desc *f, takt_text *text,
         write_bad(d, &place, text, json);
 }
 
+static void write_classes(const takt_data *d, takt_text *text, takt_json_writer *json)
+{
+    const size_t most = json != NULL ? d->set.names : 20;
+    if (json != NULL)
+        takt_json_put_open(json, "class_names", '[');
+    else
+        takt_text_add(text, "  classes  ");
+    for (size_t i = 0; i < d->set.names && i < most; i++)
+        if (json != NULL)
+            takt_json_string(json, d->set.class_name[i]);
+        else
+            takt_text_add(text, "%s%zu %s", i > 0 ? ", " : "", i, d->set.class_name[i]);
+    if (json != NULL)
+        takt_json_close(json, ']');
+    else
+        takt_text_add(text, "%s\n", d->set.names > most ? " ..." : "");
+}
+
 static void write_left_out(const takt_data *d, takt_text *text, takt_json_writer *json)
 {
     if (json != NULL)
@@ -108,8 +126,7 @@ static void write_left_out(const takt_data *d, takt_text *text, takt_json_writer
         if (json != NULL)
             takt_json_string(json, d->set.left_out[i]);
         else
-            takt_text_add(text, "  %-8s left out: of no part, and not as many rows\n",
-                          d->set.left_out[i]);
+            takt_text_add(text, "  %-8s left out: %s\n", d->set.left_out[i], d->set.left_why[i]);
     if (json != NULL)
         takt_json_close(json, ']');
 }
@@ -140,6 +157,13 @@ takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink
         write_field(d, &d->desc[i], &text, is_json ? &json : NULL);
     if (is_json)
         takt_json_close(&json, ']');
+    if (d->set.names > 0)
+        write_classes(d, &text, is_json ? &json : NULL);
+    if (d->set.skipped > 0 && is_json)
+        takt_json_put_unsigned(&json, "skipped", d->set.skipped);
+    else if (d->set.skipped > 0)
+        takt_text_add(&text, "  %llu row%s without a value left out\n",
+                      (unsigned long long)d->set.skipped, d->set.skipped == 1 ? "" : "s");
     if (d->set.left_count > 0)
         write_left_out(d, &text, is_json ? &json : NULL);
     if (is_json) {

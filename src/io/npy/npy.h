@@ -17,6 +17,7 @@ typedef struct takt_npy_header {
     int rank;
     int64_t dims[TAKT_MAX_RANK];
     bool has_dtype, has_order, has_shape;
+    bool is_other;   /* text, objects and such: no numbers, which is an error */
     size_t shape_at; /* offset of the shape in the file */
 } takt_npy_header;
 
@@ -46,6 +47,7 @@ typedef struct takt_npz {
     const uint8_t *bytes;
     size_t length;
     takt_skim *skim; /* the owner of `bytes`, which are fetched; NULL: all of them are present */
+    bool has_others; /* arrays without numbers are visited, too, with rank -1 */
 } takt_npz;
 
 /* Visits every array of an archive, in order; `view`, a copy of `member`, is freed after the

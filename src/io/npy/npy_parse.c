@@ -99,7 +99,8 @@ static takt_status read_type(scanner *s, takt_npy_header *h)
 {
     takt_span d;
     blanks(s);
-    if (s->pos < s->text.length && s->text.at[s->pos] == '[')
+    h->is_other = s->pos < s->text.length && s->text.at[s->pos] == '[';
+    if (h->is_other)
         return fail(s, "arrays of structures are not read");
     if (!string(s, &d))
         return fail(s, "descr is not a string");
@@ -110,6 +111,7 @@ static takt_status read_type(scanner *s, takt_npy_header *h)
         h->has_dtype = true;
         return TAKT_OK;
     }
+    h->is_other = d.length > 1 && memchr("USOVMm", d.at[1], 6) != NULL;
     return refuse_type(s, d);
 }
 

@@ -117,12 +117,29 @@ static takt_status find_member(const archive *a, const entry *e, takt_span *memb
     return TAKT_OK;
 }
 
+/* Whether a member is an array without numbers. */
+static bool is_other(const archive *a, const void *bytes, size_t length)
+{
+    const takt_error before = a->ctx->error;
+    takt_npy_header header = {0};
+    takt_cursor c = takt_cursor_of(bytes, length, 0);
+    const takt_status status = takt_npy_read_header(a->ctx, a->name, &c, &header);
+    a->ctx->error = before;
+    return status != TAKT_OK && header.is_other;
+}
+
 static takt_status load(const archive *a, const entry *e, const void *bytes, size_t length,
                         takt_tensor_view *view)
 {
     if (length != e->size || takt_zip_checksum(0, bytes, length) != e->crc)
         return fail(a, e->local, "a member's checksum is wrong: the archive is damaged");
-    return takt_npy_load_memory(a->ctx, a->name, bytes, length, view);
+    *view = (takt_tensor_view){.rank = -1};
+    if (a->has_others && is_other(a, bytes, length))
+        return TAKT_OK;
+    char name[512]; /* of file and member */
+    snprintf(name, sizeof name, "%.400s: %.*s", a->name,
+             e->name.length < 80 ? (int)e->name.length : 80, e->name.at);
+    return takt_npy_load_memory(a->ctx, name, bytes, length, view);
 }
 
 static takt_status read_member(const archive *a, const entry *e, takt_span *member,

@@ -61,10 +61,24 @@ static const char *known_as(takt_span name)
     return NULL;
 }
 
-static void leave_out(takt_data_set *set, const char *name)
+static void leave_out(takt_data_set *set, const char *name, const char *why)
 {
-    if (set->left_count < TAKT_DATA_FIELDS)
-        set->left_out[set->left_count++] = name;
+    if (set->left_count == TAKT_DATA_FIELDS)
+        return;
+    set->left_why[set->left_count] = why;
+    set->left_out[set->left_count++] = name;
+}
+
+/* An array without numbers hinders only where its name says that it is needed. */
+static takt_status add_words(const adding *a, const char *known, takt_span name)
+{
+    leave_out(a->set, known, "text or objects, not numbers");
+    if (strcmp(known, "x") != 0 && strcmp(known, "labels") != 0)
+        return TAKT_OK;
+    takt_data_fail(a->set, a->file, "array %.*s holds text or objects, not numbers",
+                   (int)name.length, name.at);
+    return takt_fail_hint(a->set->ctx, "numpy.unique(y, return_inverse=True)[1] numbers the words "
+                                       "of an array y");
 }
 
 static takt_status add(void *user, takt_span name, takt_span member, const takt_tensor_view *view)
@@ -72,6 +86,7 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
     (void)member;
     adding *a = user;
     takt_type type = {.dtype = view->dtype, .rank = view->rank};
+    const takt_span whole = name;
     const int part = take_part(&name);
     a->has_parts = a->has_parts || part != NO_PART;
     if (part != NO_PART && part != (a->file->is_test ? TEST : TRAIN))
@@ -85,9 +100,11 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
         known = takt_arena_text(&a->set->arena, name.at, name.length);
     if (known == NULL)
         return TAKT_ERR_MEMORY;
+    if (view->rank < 0)
+        return add_words(a, known, whole);
     if (type.rank == 0 && part == NO_PART) { /* whether there are parts is known at the end */
         a->number = known;
-        leave_out(a->set, known);
+        leave_out(a->set, known, "one number");
         return TAKT_OK;
     }
     TAKT_TRY(takt_data_add(a->set, a->file, known, &type, &to));
@@ -96,20 +113,39 @@ static takt_status add(void *user, takt_span name, takt_span member, const takt_
     return TAKT_OK;
 }
 
-/* Of fields `first` and later, those that cannot belong to the part's samples. */
-static void drop_others(const adding *a, size_t first)
+static int64_t rows_of(const takt_data_set *set, size_t field)
+{
+    return set->field[field].tensor.type.dim[0];
+}
+
+/* Without parts labels say how many samples there are, if another field agrees: those that do not
+ * are then not cut off but something else, unless they are called x. Otherwise `count`. */
+static size_t find_labels(const takt_data_set *set, size_t first)
+{
+    size_t labels = first, alike = 0;
+    while (labels < set->count && strcmp(set->field[labels].name, "labels") != 0)
+        labels++;
+    for (size_t i = first; i < set->count && labels < set->count; i++) {
+        alike += i != labels && rows_of(set, i) == rows_of(set, labels);
+        if (strcmp(set->field[i].name, "x") == 0 && rows_of(set, i) != rows_of(set, labels))
+            return set->count;
+    }
+    return alike > 0 ? labels : set->count;
+}
+
+/* Of fields `first` and later, those that cannot belong to the samples of field `own`. */
+static void drop_others(const adding *a, size_t first, size_t own)
 {
     takt_data_set *set = a->set;
-    size_t own = first, kept = first;
-    while (!a->is_own[own])
-        own++;
-    const int64_t samples = set->field[own].tensor.type.dim[0];
+    size_t kept = first;
+    const int64_t samples = rows_of(set, own);
     for (size_t i = first; i < set->count; i++) {
-        if (a->is_own[i] || set->field[i].tensor.type.dim[0] == samples) {
+        if (a->is_own[i] || rows_of(set, i) == samples) {
             set->field[kept++] = set->field[i];
             continue;
         }
-        leave_out(set, set->field[i].name);
+        leave_out(set, set->field[i].name,
+                  a->has_own ? "of no part, and not as many rows" : "not as many rows as labels");
         takt_tensor_release(&set->field[i].tensor);
     }
     set->count = kept;
@@ -125,11 +161,18 @@ static bool is_called_test(const char *path)
 static takt_status read_npz(takt_data_set *set, const takt_data_file *f)
 {
     adding a = {.set = set, .file = f};
-    const takt_npz from = {set->ctx, f->path, (const uint8_t *)f->bytes, f->length, NULL};
+    const takt_npz from = {.ctx = set->ctx,
+                           .name = f->path,
+                           .bytes = f->bytes,
+                           .length = f->length,
+                           .has_others = true};
     const size_t first = set->count;
     TAKT_TRY(takt_npz_each(&from, add, &a));
-    if (a.has_own)
-        drop_others(&a, first);
+    size_t own = a.has_own ? first : find_labels(set, first);
+    while (a.has_own && !a.is_own[own])
+        own++;
+    if (own < set->count)
+        drop_others(&a, first, own);
     else if (!a.has_parts && a.number != NULL)
         return takt_data_fail(set, f, "%s is one number, not samples", a.number);
     if (a.has_own || (!a.has_parts && (!f->is_test || is_called_test(f->path))))

@@ -2,9 +2,10 @@
  * again.
  *
  * The file is in safetensors format: fields are called "field.N.NAME", and "takt.stamp",
- * "takt.format" and "takt.facts" say what was decoded, from which format, and everything that is
- * not a field. The last bytes, "takt.sum", are the CRC-32C of all before them, as text. A file of
- * any other form is not used: the data set is decoded again, and the file replaced. */
+ * "takt.format" and "takt.facts" say what was decoded, from which format, and numbers that are not
+ * a field; "takt.classes" has the names of classes, one a line. The last bytes, "takt.sum", are the
+ * CRC-32C of all before them, as text. A file of any other form is not used: the data set is
+ * decoded again, and the file replaced. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +16,12 @@
 #include "io/safetensors/safetensors.h"
 #include "train/data/data.h"
 
-enum { OWN = 4, WINDOW = 0, CLASSES, RATE, FACTS };
+enum { OWN = 5, WINDOW = 0, CLASSES, RATE, FACTS };
 enum { SUM = 9 }; /* bytes: eight digits and the terminator */
 
 static const char stamp_name[] = "takt.stamp", format_name[] = "takt.format",
-                  facts_name[] = "takt.facts", sum_name[] = "takt.sum", field_prefix[] = "field.";
+                  facts_name[] = "takt.facts", classes_name[] = "takt.classes",
+                  sum_name[] = "takt.sum", field_prefix[] = "field.";
 
 /* ---- writing ---- */
 
@@ -40,6 +42,19 @@ static takt_status facts_tensor(const takt_data_set *set, takt_tensor *out)
     facts[CLASSES] = set->classes;
     facts[RATE] = set->rate;
     return TAKT_OK;
+}
+
+static takt_status classes_tensor(const takt_data_set *set, takt_tensor *out)
+{
+    takt_text text;
+    takt_text_init(&text, set->ctx);
+    for (size_t i = 0; i < set->names; i++)
+        takt_text_add(&text, "%s\n", set->class_name[i]);
+    takt_status status = text.status;
+    if (status == TAKT_OK)
+        status = text_tensor(set->ctx, takt_text_get(&text), out);
+    takt_text_deinit(&text);
+    return status;
 }
 
 /* The checksum of all bytes but the last SUM. */
@@ -92,11 +107,14 @@ takt_status takt_data_cache_write(const takt_data_set *set, const char *path, co
         status = text_tensor(set->ctx, set->format, &own[2]);
     if (status == TAKT_OK)
         status = text_tensor(set->ctx, "00000000", &own[3]);
+    if (status == TAKT_OK)
+        status = classes_tensor(set, &own[4]);
     all[0] = (takt_named_tensor){facts_name, &own[0]};
     const size_t fields = arrange(&arena, set, all + 1);
     all[1 + fields] = (takt_named_tensor){stamp_name, &own[1]};
     all[2 + fields] = (takt_named_tensor){format_name, &own[2]};
-    all[3 + fields] = (takt_named_tensor){sum_name, &own[3]};
+    all[3 + fields] = (takt_named_tensor){classes_name, &own[4]};
+    all[4 + fields] = (takt_named_tensor){sum_name, &own[3]};
     if (status == TAKT_OK && fields < set->count)
         status = TAKT_ERR_MEMORY;
     if (status == TAKT_OK)
@@ -193,6 +211,27 @@ static bool take_facts(source *s)
             (s->set->count == 1 && first->rank == 1 && first->dim[0] > facts[WINDOW]));
 }
 
+/* One to a line. */
+static bool take_classes(source *s)
+{
+    takt_data_set *set = s->set;
+    const char *at = text_of(s, classes_name);
+    size_t lines = 0;
+    for (const char *c = at; c != NULL && *c != '\0'; c++)
+        lines += *c == '\n';
+    const char **name = takt_arena_array(&set->arena, lines + 1, sizeof *name);
+    for (size_t i = 0; at != NULL && name != NULL && i < lines; i++) {
+        const size_t length = strcspn(at, "\n");
+        name[i] = takt_arena_text(&set->arena, at, length);
+        if (name[i] == NULL)
+            return false;
+        at += length + 1;
+    }
+    set->class_name = name;
+    set->names = lines;
+    return at != NULL && name != NULL;
+}
+
 static bool take(source *s, const char *stamp)
 {
     const char *was = text_of(s, stamp_name);
@@ -200,7 +239,7 @@ static bool take(source *s, const char *stamp)
     for (size_t i = 0; i < s->list.count && is_good; i++)
         is_good = take_field(s, &s->list.at[i]);
     s->set->format = format_of(s);
-    is_good = is_good && s->set->format != NULL && take_facts(s);
+    is_good = is_good && s->set->format != NULL && take_facts(s) && take_classes(s);
     for (size_t i = 0; i < TAKT_DATA_FIELDS && is_good; i++) /* no number is missing */
         is_good = (i < s->set->count) == (s->set->field[i].name != NULL);
     return is_good;
@@ -214,6 +253,7 @@ static void forget(takt_data_set *set)
     memset(set->field, 0, sizeof set->field);
     set->count = 0;
     set->window = set->classes = 0;
+    set->names = 0;
     set->format = NULL;
 }
 

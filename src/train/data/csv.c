@@ -1,12 +1,13 @@
 /* csv.c - tables of numbers: one row per sample, one column for the label.
  *
  * Columns are separated by commas, semicolons, tabs or blanks; a first row that is not numeric
- * holds names. A label column that is not numeric holds classes, numbered in order of first
- * appearance. */
+ * holds names. A label column that is not numeric holds classes (words.c). A cell that is empty or
+ * says so (NA, nan) is a missing value: an error, unless such rows are left out or get a number. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/number.h"
 #include "train/data/data.h"
 
@@ -16,11 +17,13 @@ typedef struct table {
     takt_data_set *set;
     const takt_data_file *file;
     char comma;
-    size_t columns, label, row;
+    size_t columns, label, row; /* rows read so far */
     bool has_names;
     takt_span *cell;
-    takt_span *class_name;
-    size_t class_count;
+    bool skips, fills; /* rows with missing values, and what they get */
+    double filling;
+    double *number;  /* the label of each row, or */
+    takt_span *word; /* NULL: labels are numbers */
 } table;
 
 static bool recognises(const takt_data_file *f)
@@ -108,6 +111,20 @@ static bool is_number(takt_span s)
     return takt_number_read(s.at, s.length, &value);
 }
 
+static bool is_missing(takt_span s)
+{
+    static const char *const words[] = {"", "na", "n/a", "nan", "null", "#n/a", "?"};
+    char lower[8];
+    if (s.length >= sizeof lower)
+        return false;
+    for (size_t i = 0; i < s.length; i++)
+        lower[i] = (char)(s.at[i] >= 'A' && s.at[i] <= 'Z' ? s.at[i] + 'a' - 'A' : s.at[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (takt_span_is((takt_span){lower, s.length}, words[i]))
+            return true;
+    return false;
+}
+
 /* The line of the file that the cells are from, as an editor counts them. */
 static size_t line_of(const table *t)
 {
@@ -167,123 +184,204 @@ static takt_status open_table(table *t)
     if (t->columns < 2 || t->columns > COLUMNS)
         return takt_data_fail(t->set, t->file, "the first row has %zu columns", t->columns);
     t->cell = takt_arena_array(&t->set->arena, t->columns, sizeof *t->cell);
-    t->class_name = takt_arena_array(&t->set->arena, CLASSES, sizeof *t->class_name);
-    if (t->cell == NULL || t->class_name == NULL)
+    if (t->cell == NULL)
         return TAKT_ERR_MEMORY;
     split(t, line, t->cell, t->columns);
     for (size_t i = 0; i + 1 < t->columns; i++) /* the label may be a word in any row */
-        t->has_names = t->has_names || !is_number(t->cell[i]);
+        t->has_names = t->has_names || (!is_number(t->cell[i]) && !is_missing(t->cell[i]));
     return find_label(t);
 }
 
-static takt_status class_of(table *t, takt_span name, int64_t *out)
+/* ---- missing values ---- */
+
+static bool is_left_out(const table *t)
 {
-    for (size_t i = 0; i < t->class_count; i++)
-        if (t->class_name[i].length == name.length &&
-            memcmp(t->class_name[i].at, name.at, name.length) == 0) {
-            *out = (int64_t)i;
-            return TAKT_OK;
-        }
-    if (t->class_count == CLASSES)
-        return takt_data_fail(t->set, t->file, "line %zu: more than %d classes", line_of(t),
-                              CLASSES);
-    *out = (int64_t)t->class_count;
-    t->class_name[t->class_count++] = name;
-    return TAKT_OK;
+    for (size_t i = 0; i < t->columns && t->skips; i++)
+        if (is_missing(t->cell[i]))
+            return true;
+    return false;
 }
 
-static takt_status read_row(table *t, takt_span line, float *x, double *label, bool has_words)
+static takt_status read_missing(table *t)
+{
+    const char *how = t->file->missing;
+    t->skips = how != NULL && strcmp(how, "skip") == 0;
+    t->fills = how != NULL && takt_number_read(how, strlen(how), &t->filling);
+    return how == NULL || t->skips || t->fills
+               ? TAKT_OK
+               : takt_fail(t->set->ctx, TAKT_E_OPTION,
+                           "missing values: write skip or a number, not %s", how);
+}
+
+/* "line 3, column 2 (age): WHAT", with the name that the column has. */
+static takt_status fail_cell(table *t, size_t column, const char *what)
+{
+    const size_t row = line_of(t);
+    const takt_span own = t->cell[column];
+    const int length = own.length < 32 ? (int)own.length : 32;
+    takt_span line, name = {0};
+    size_t at = 0;
+    if (t->has_names && next_line(t->file, &at, &line)) {
+        split(t, line, t->cell, t->columns);
+        name = t->cell[column];
+    }
+    return takt_data_fail(
+        t->set, t->file, "line %zu, column %zu%s%.*s%s: \"%.*s\" is %s", row, column + 1,
+        t->has_names ? " (" : "", (int)(name.length < 64 ? name.length : 64),
+        name.at != NULL ? name.at : "", t->has_names ? ")" : "", length, own.at, what);
+}
+
+static takt_status fail_value(table *t, size_t column)
+{
+    if (!is_missing(t->cell[column])) {
+        fail_cell(t, column, "not a number");
+        return takt_fail_hint(t->set->ctx, "only labels may be words, and --label names their "
+                                           "column: write numbers for others, or remove them");
+    }
+    fail_cell(t, column, column == t->label ? "a missing label" : "a missing value");
+    return takt_fail_hint(t->set->ctx, column == t->label
+                                           ? "--missing skip leaves out rows without a value"
+                                           : "--missing skip leaves out rows without a value, "
+                                             "--missing 0 takes 0 for it");
+}
+
+/* ---- rows ---- */
+
+static takt_status read_row(table *t, takt_span line, float *x)
 {
     const size_t count = split(t, line, t->cell, t->columns);
     if (count != t->columns)
         return takt_data_fail(t->set, t->file, "line %zu has %zu columns, the first has %zu",
                               line_of(t), count, t->columns);
+    if (is_left_out(t)) {
+        t->set->skipped++;
+        return TAKT_OK;
+    }
     for (size_t i = 0, k = 0; i < t->columns; i++) {
-        double value = 0;
-        int64_t class_number = 0;
-        if (i == t->label && has_words) {
-            TAKT_TRY(class_of(t, t->cell[i], &class_number));
-            *label = (double)class_number;
-            continue;
-        }
-        if (!takt_number_read(t->cell[i].at, t->cell[i].length, &value))
-            return takt_data_fail(
-                t->set, t->file, "line %zu, column %zu: \"%.*s\" is not a number", line_of(t),
-                i + 1, (int)(t->cell[i].length < 32 ? t->cell[i].length : 32), t->cell[i].at);
-        if (i == t->label)
-            *label = value;
+        const takt_span cell = t->cell[i];
+        const bool is_label = i == t->label;
+        double value = t->filling;
+        if (is_label && t->word != NULL && !is_missing(cell))
+            t->word[t->row] = cell;
+        else if (!takt_number_read(cell.at, cell.length, &value) &&
+                 (is_label || !t->fills || !is_missing(cell)))
+            return fail_value(t, i);
+        if (is_label)
+            t->number[t->row] = value;
         else
             x[k++] = (float)value;
     }
+    t->row++;
     return TAKT_OK;
 }
 
+/* Rows that are samples. Labels are words if one of them is. */
 static size_t count_rows(const table *t, bool *has_words)
 {
     size_t at = 0, rows = 0;
     takt_span line;
     *has_words = false;
-    for (; next_line(t->file, &at, &line); rows++) {
-        if (rows == 0 && t->has_names)
+    if (t->has_names)
+        (void)next_line(t->file, &at, &line);
+    while (next_line(t->file, &at, &line)) {
+        const bool is_row = split(t, line, t->cell, t->columns) == t->columns;
+        if (is_row && is_left_out(t))
             continue;
-        if (split(t, line, t->cell, t->columns) == t->columns && !is_number(t->cell[t->label]))
-            *has_words = true;
+        rows++;
+        const takt_span label = is_row ? t->cell[t->label] : (takt_span){0};
+        *has_words = *has_words || (is_row && !is_number(label) && !is_missing(label));
     }
-    return rows - t->has_names;
+    return rows;
 }
 
-static takt_status read_rows(table *t, float *x, float *labels, bool has_words, bool *is_whole)
+static takt_status read_rows(table *t, float *x)
 {
     size_t at = 0;
     takt_span line;
     if (t->has_names)
         (void)next_line(t->file, &at, &line);
-    *is_whole = true;
-    for (; next_line(t->file, &at, &line); t->row++) {
-        double label = 0;
-        TAKT_TRY(read_row(t, line, x + t->row * (t->columns - 1), &label, has_words));
-        *is_whole = *is_whole && label == floor(label) && label >= 0 && label < 1e6;
-        labels[t->row] = (float)label;
-    }
+    while (next_line(t->file, &at, &line))
+        TAKT_TRY(read_row(t, line, x + t->row * (t->columns - 1)));
     return TAKT_OK;
 }
 
 /* A list of files whose first line is wrong looks like a table without rows, too. */
-static takt_status no_rows(takt_data_set *set, const takt_data_file *f)
+static takt_status no_rows(const table *t)
 {
-    const size_t name = strlen(f->path);
-    takt_data_fail(set, f, "the table has names of columns and no rows");
-    if (name > 4 && strcmp(f->path + name - 4, ".tsv") == 0)
-        return takt_fail_hint(set->ctx,
+    const char *path = t->file->path;
+    const size_t name = strlen(path);
+    takt_data_fail(t->set, t->file,
+                   t->skips ? "each row has a missing value"
+                            : "the table has names of columns and no rows");
+    if (name > 4 && strcmp(path + name - 4, ".tsv") == 0)
+        return takt_fail_hint(t->set->ctx,
                               "a list of pictures or sounds has lines of file, tab and "
                               "label; files end in .png, .jpg, .jpeg, .pgm, .ppm or .wav");
     return TAKT_ERR_FORMAT;
 }
 
+static takt_status add_words(table *t)
+{
+    const takt_type type = {.dtype = TAKT_I64, .rank = 1, .dim = {(int64_t)t->row}};
+    takt_tensor *labels;
+    TAKT_TRY(takt_data_add(t->set, t->file, "labels", &type, &labels));
+    TAKT_TRY(takt_data_number_words(t->set, t->word, t->row, takt_tensor_data(labels)));
+    if (t->set->names <= CLASSES)
+        return TAKT_OK;
+    takt_data_fail(t->set, t->file, "the labels are %zu different words", t->set->names);
+    return takt_fail_hint(t->set->ctx, "at most %d are classes: --label names the column of labels",
+                          CLASSES);
+}
+
+/* Whole ones are class numbers. */
+static takt_status add_numbers(table *t)
+{
+    bool is_whole = true;
+    takt_tensor *labels;
+    for (size_t i = 0; i < t->row; i++)
+        is_whole = is_whole && t->number[i] == floor(t->number[i]) && t->number[i] >= 0 &&
+                   t->number[i] < 1e6;
+    const takt_type type = {
+        .dtype = is_whole ? TAKT_I32 : TAKT_F32, .rank = 1, .dim = {(int64_t)t->row}};
+    TAKT_TRY(takt_data_add(t->set, t->file, "labels", &type, &labels));
+    for (size_t i = 0; i < t->row; i++)
+        if (is_whole)
+            ((int32_t *)takt_tensor_data(labels))[i] = (int32_t)t->number[i];
+        else
+            ((float *)takt_tensor_data(labels))[i] = (float)t->number[i];
+    return TAKT_OK;
+}
+
+static takt_status read_samples(table *t, int64_t rows, bool has_words)
+{
+    const takt_type type = {.dtype = TAKT_F32, .rank = 2, .dim = {rows, (int64_t)t->columns - 1}};
+    takt_tensor *x;
+    void *numbers, *words = NULL;
+    TAKT_TRY(takt_data_add(t->set, t->file, "x", &type, &x));
+    TAKT_TRY(takt_mem_zero(t->set->ctx, (size_t)rows, sizeof *t->number, "labels", &numbers));
+    t->number = numbers;
+    takt_status status = TAKT_OK;
+    if (has_words)
+        status = takt_mem_zero(t->set->ctx, (size_t)rows, sizeof *t->word, "labels", &words);
+    t->word = words;
+    if (status == TAKT_OK)
+        status = read_rows(t, takt_tensor_data(x));
+    if (status == TAKT_OK)
+        status = has_words ? add_words(t) : add_numbers(t);
+    takt_mem_put(t->set->ctx, numbers, (size_t)rows * sizeof *t->number);
+    if (words != NULL)
+        takt_mem_put(t->set->ctx, words, (size_t)rows * sizeof *t->word);
+    return status;
+}
+
 static takt_status read(takt_data_set *set, const takt_data_file *f)
 {
     table t = {.set = set, .file = f};
-    bool has_words, is_whole;
-    takt_tensor *x, *labels;
+    bool has_words;
     TAKT_TRY(open_table(&t));
+    TAKT_TRY(read_missing(&t));
     const int64_t rows = (int64_t)count_rows(&t, &has_words);
-    if (rows == 0)
-        return no_rows(set, f);
-    const takt_type values = {.dtype = TAKT_F32, .rank = 2, .dim = {rows, (int64_t)t.columns - 1}};
-    takt_type classes = {.dtype = TAKT_F32, .rank = 1, .dim = {rows}};
-    TAKT_TRY(takt_data_add(set, f, "x", &values, &x));
-    float *to = takt_tensor_data(x);
-    TAKT_TRY(takt_data_add(set, f, "labels", &classes, &labels));
-    float *label = takt_tensor_data(labels);
-    TAKT_TRY(read_rows(&t, to, label, has_words, &is_whole));
-    if (is_whole) { /* class numbers */
-        labels->type.dtype = TAKT_I32;
-        for (int64_t i = 0; i < rows; i++) {
-            const int32_t number = (int32_t)label[i];
-            memcpy(&label[i], &number, sizeof number);
-        }
-    }
-    return TAKT_OK;
+    return rows == 0 ? no_rows(&t) : read_samples(&t, rows, has_words);
 }
 
 const takt_data_reader takt_data_csv = {

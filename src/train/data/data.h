@@ -34,9 +34,12 @@ typedef struct takt_data_set {
     bool is_cropped;   /* from their middle */
     uint64_t reformed; /* pictures that had another one */
     const char *format;
-    /* Names of arrays of an archive that hold other than samples; of cached data none. */
-    const char *left_out[TAKT_DATA_FIELDS];
+    /* Names of arrays of an archive that hold other than samples, and why; of cached data none. */
+    const char *left_out[TAKT_DATA_FIELDS], *left_why[TAKT_DATA_FIELDS];
     size_t left_count;
+    const char **class_name; /* of labels that are words */
+    size_t names;
+    uint64_t skipped;         /* rows of a table without a value, left out */
     const char **sample_file; /* of each sample; NULL: the fields' files hold all of them */
 } takt_data_set;
 
@@ -45,9 +48,10 @@ typedef struct takt_data_file {
     const char *path;
     const uint8_t *bytes;
     size_t length;
-    bool is_test;      /* the other part of a data set in several files */
-    const char *label; /* of a table, or NULL */
-    int64_t window;    /* of a text */
+    bool is_test;        /* the other part of a data set in several files */
+    const char *label;   /* of a table, or NULL */
+    int64_t window;      /* of a text */
+    const char *missing; /* of a table, see takt_data_options; or NULL */
 } takt_data_file;
 
 typedef struct takt_data_reader {
@@ -80,6 +84,9 @@ bool takt_data_is_binary(const char *path);
 TAKT_MUST_USE takt_status takt_data_add(takt_data_set *set, const takt_data_file *file,
                                         const char *name, const takt_type *type, takt_tensor **out);
 void takt_data_set_deinit(takt_data_set *set);
+/* Numbers `count` words, and names the classes. */
+TAKT_MUST_USE takt_status takt_data_number_words(takt_data_set *set, const takt_span *word,
+                                                 size_t count, int64_t *to);
 
 /* The data set of a file that takt_data_cache_write has written with the same stamp, mapped; if
  * there is no usable one, `*found` is false, and the set is unchanged. */
@@ -92,6 +99,10 @@ TAKT_MUST_USE takt_status takt_data_cache_write(const takt_data_set *set, const 
  * there are none. */
 TAKT_MUST_USE takt_status takt_data_read_folder(takt_data_set *set, const char *folder,
                                                 bool *found);
+/* The texts (.txt, .txt.gz) of a folder, or of its part train or test: train.txt, or all in
+ * train/. `*found` is false if there are none. */
+TAKT_MUST_USE takt_status takt_data_read_texts(takt_data_set *set, const takt_data_file *folder,
+                                               bool *found);
 /* Resizes every plane. */
 TAKT_MUST_USE takt_status takt_form_resize(takt_ctx *ctx, const float *x, const takt_form *from,
                                            float *y, const takt_form *to);

@@ -1,8 +1,7 @@
 /* files.c - one file per sample: a list of files and labels (.tsv), or folders of classes.
  *
  * Images must have one size. Sounds are padded with zeros to the longest of them, and the field
- * "length" has their own lengths. Labels that are not all whole numbers are numbered in
- * alphabetical order. */
+ * "length" has their own lengths. Labels that are not all whole numbers are words. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -58,11 +57,6 @@ static takt_status add_entry(gathering *g, const char *path, const char *label)
 
 /* ---- labels ---- */
 
-static bool is_before(const void *a, const void *b)
-{
-    return strcmp(((const entry *)a)->label, ((const entry *)b)->label) < 0;
-}
-
 static bool all_numbers(const gathering *g)
 {
     double value;
@@ -87,26 +81,12 @@ static takt_status set_labels(gathering *g)
         }
         return TAKT_OK;
     }
-    const void **sorted = takt_arena_array(&g->set->arena, g->count, sizeof *sorted);
-    const char **names = takt_arena_array(&g->set->arena, g->count, sizeof *names);
-    size_t classes = 0;
-    if (sorted == NULL || names == NULL)
+    takt_span *word = takt_arena_array(&g->set->arena, g->count, sizeof *word);
+    if (word == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < g->count; i++)
-        sorted[i] = g->at[i];
-    takt_sort_pointers(sorted, g->count, is_before);
-    for (size_t i = 0; i < g->count; i++)
-        if (i == 0 || is_before(sorted[i - 1], sorted[i]))
-            names[classes++] = ((const entry *)sorted[i])->label;
-    for (size_t i = 0; i < g->count; i++) {
-        size_t low = 0, high = classes;
-        while (high - low > 1) {
-            const size_t middle = (low + high) / 2;
-            *(strcmp(names[middle], g->at[i]->label) <= 0 ? &low : &high) = middle;
-        }
-        to[i] = (int64_t)low;
-    }
-    return TAKT_OK;
+        word[i] = takt_span_of(g->at[i]->label);
+    return takt_data_number_words(g->set, word, g->count, to);
 }
 
 /* ---- samples ---- */

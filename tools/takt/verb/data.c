@@ -25,7 +25,7 @@ const takt_verb takt_verb_data = {
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt data examples/spirals.csv",
-    .flags = {TAKT_F_LIST, TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_WINDOW, TAKT_F_SAMPLES,
-              TAKT_F_DATA_CACHE, TAKT_FLAG_IDS},
+    .flags = {TAKT_F_LIST, TAKT_F_SPLIT, TAKT_F_LABEL, TAKT_F_MISSING, TAKT_F_WINDOW,
+              TAKT_F_SAMPLES, TAKT_F_DATA_CACHE, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -28,7 +28,9 @@ static takt_status skim(takt_skim *s)
 /* Members are read in every pass: a checksum is over the bytes. */
 static takt_status each(takt_weights_reader *r, const uint8_t *bytes, size_t length)
 {
-    return takt_npz_each(&(takt_npz){r->ctx, r->path, bytes, length, r->skim}, visit_member, r);
+    const takt_npz from = {
+        .ctx = r->ctx, .name = r->path, .bytes = bytes, .length = length, .skim = r->skim};
+    return takt_npz_each(&from, visit_member, r);
 }
 
 static takt_status save(takt_ctx *ctx, const char *path, const takt_weights_set *set)

@@ -1,0 +1,145 @@
+"""train_words.py - data with words in it: labels, missing values, arrays of text, folders of texts.
+"""
+import gzip
+import io
+import os
+import shutil
+import struct
+import zipfile
+
+from _cli import expect, fails, finish, parsed, path, succeeds, write
+
+NET = write("words_net.takt", """model net(x: f32[batch, 6]) seed=2 {
+  return dense(x, 3)
+}
+""")
+ROWS, WIDTH = 20, 6
+
+
+def store(name, data):
+    file = path("words/" + name)
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "wb") as out:
+        out.write(data)
+    return file
+
+
+def refused(file, *says):
+    """One sentence that names the file, and a hint."""
+    told = fails(1, "data", file, says=says)
+    expect(told.startswith("error[TAKT") and "\nhint: " in told, f"{file}: {told}")
+
+
+def npy(values, shape, kind="<f4"):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head.encode()
+            + struct.pack(f"<{len(values)}{ {'<f4': 'f', '<i8': 'q'}[kind]}", *values))
+
+
+X = npy([i % 7 / 7 for i in range(ROWS * WIDTH)], f"({ROWS}, {WIDTH})")
+Y = npy([i % 3 for i in range(ROWS)], f"({ROWS},)", "<i8")
+
+
+def stored(**arrays):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as to:
+        for field, array in arrays.items():
+            to.writestr(field + ".npy", array)
+    return store("words.npz", buffer.getvalue())
+
+
+def tables():
+    """Words as labels are classes in alphabetical order; missing values are named, left out or
+    replaced; words elsewhere are refused with their column."""
+    rows = [f"{i},{i * 2},{'mf'[i % 2]},{('yes', 'no', 'maybe')[i % 3]}" for i in range(12)]
+    head = "a,b,sex,kind\n"
+    words = store("words.csv", (head + "\n".join(rows) + "\n").encode())
+    refused(words, "line 2, column 3 (sex): \"m\" is not a number", "--label")
+    plain = [",".join(row.split(",")[:2] + row.split(",")[3:]) for row in rows]
+    for order in (plain, plain[::-1]):
+        facts = parsed("data", store("kinds.csv", "\n".join(order).encode()), "--json")
+        expect(facts["class_names"] == ["maybe", "no", "yes"] and facts["classes"] == 3, facts)
+    expect("0 maybe, 1 no, 2 yes" in succeeds("data", path("words/kinds.csv")), "names of classes")
+    for word in ("", "NA", "nan", "N/A", "null", "?", '"NaN"'):
+        gone = list(plain)
+        gone[3] = f"3,{word},yes"
+        file = store("gone.csv", ("a,b,kind\n" + "\n".join(gone)).encode())
+        refused(file, "line 5, column 2 (b): \"" + word.strip('"') + "\" is a missing value",
+                "--missing skip", "--missing 0")
+        facts = parsed("data", file, "--missing", "skip", "--json")
+        expect(facts["samples"] == 11 and facts["skipped"] == 1, facts)
+        mean = parsed("data", file, "--missing", "-6", "--json")["fields"][0]["mean"]
+        expect(abs(mean - (66 + 132 - 6 - 6) / 24) < 1e-6, mean)
+        gone[3] = f"3,6,{word}"
+        file = store("gone.csv", ("a,b,kind\n" + "\n".join(gone)).encode())
+        for more in ([], ["--missing", "0"]):
+            fails(1, "data", file, *more, says=["line 5, column 3 (kind)", "is a missing label"])
+        expect(parsed("data", file, "--missing", "skip", "--json")["samples"] == 11, word)
+    numbers = store("numbers.csv", b"1,2,0.5\n3,4,\n5,6,1.5\n")
+    refused(numbers, "line 2, column 3: \"\" is a missing label")
+    expect(parsed("data", numbers, "--missing", "skip", "--json")["classes"] == 0, "a number")
+    none = store("none.csv", b"1,,0\n3,NA,1\n")
+    fails(1, "data", none, "--missing", "skip", says=["each row has a missing value"])
+    fails(2, "data", none, "--missing", "mean", says=["1003", "skip or a number, not mean"])
+    fails(2, "data", stored(x=X, y=Y), "--missing", "skip", says=["is not a table"])
+    many = store("many.csv", "".join(f"{i},w{i}\n" for i in range(4097)).encode())
+    refused(many, "the labels are 4097 different words", "--label")
+
+
+def words_in_archives():
+    """Arrays of text or objects do not hinder, unless they are the labels; errors name arrays."""
+    def text(words):
+        return npy_head(f"<U{len(words[0])}", len(words)) + b"".join(
+            word.encode("utf-32-le") for word in words)
+
+    def npy_head(descr, count):
+        head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}"
+        head += " " * ((-len(head) - 11) % 64) + "\n"
+        return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode()
+    want = parsed("data", stored(x=X, y=Y), "--json")["fields"]
+
+    for extra in (text(["ab"] * ROWS), text(["ab", "cd"]), npy_head("|O", ROWS) + b"pickle",
+                  npy([0.5] * 3, "(3,)")):
+        facts = parsed("data", stored(x=X, more=extra, y=Y), "--json")
+        expect(facts["fields"] == want and facts["left_out"] == ["more"], facts)
+        succeeds("train", NET, "--data", path("words/words.npz"), "-q")
+    refused(stored(x=X, y=text(["ab"] * ROWS)), "words.npz: array y holds text", "numpy.unique")
+    refused(stored(x=X, y=npy_head(">i8", ROWS) + bytes(8 * ROWS)),
+            "words.npz: y.npy: element type '>i8' is big-endian")
+    refused(stored(x=X, y=npy([0] * (ROWS - 1), f"({ROWS - 1},)", "<i8")), "has 20 samples")
+
+
+def texts():
+    """A folder of texts is one text; a part has the numbers of the symbols of all parts."""
+    shutil.rmtree(path("words/texts"), ignore_errors=True)
+    shutil.rmtree(path("words/prose"), ignore_errors=True)
+    one, two = b"a bee sees a cab " * 9, b"deaf dads read " * 9
+    store("texts/b.txt", two)
+    store("texts/a.txt.gz", gzip.compress(one))
+    whole = parsed("data", store("whole.txt", one + two), "--window", "8", "--json")
+    for more in ([], ["--cache", "disk"], ["--cache", "disk"]):
+        facts = parsed("data", path("words/texts"), "--window", "8", "--json", *more)
+        expect(facts == whole, (facts, whole))
+    fails(1, "data", path("words/texts"), "--split", "test", says=["no test data", "test.txt"])
+    store("texts/other.pdf", b"%PDF")
+    refused(path("words/texts"), "no training data", ".txt files alone")
+    os.remove(path("words/texts/other.pdf"))
+    store("texts/c.txt", b"text" * 20 + b"\0")
+    refused(path("words/texts"), "c.txt: this is not plain text")
+    for train, test in (("train.txt", "test.txt"), ("train/1.txt", "test/1.txt")):
+        shutil.rmtree(path("words/prose"), ignore_errors=True)
+        store("prose/" + train, one)
+        store("prose/" + test, two)
+        flags = ["data", path("words/prose"), "--window", "8", "--json", "--split"]
+        both = {part: parsed(*flags, part) for part in ("train", "test")}
+        expect(both["train"]["classes"] == both["test"]["classes"] == whole["classes"], both)
+        counts = [(len(text) - 1) // 8 for text in (one, two)]
+        expect([both[part]["samples"] for part in ("train", "test")] == counts, both)
+    store("prose/train.txt", b"short")
+    fails(1, "data", path("words/prose"), "--window", "999", says=["less than a window of 999"])
+
+
+tables()
+words_in_archives()
+texts()
+finish()
