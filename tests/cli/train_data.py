@@ -100,6 +100,19 @@ def batches():
     expect(parsed("data", folder, "--json")["samples"] == 1, "the first file alone")
 
 
+def held_out():
+    """What --val-split holds out is drawn: of a file sorted by class the end is one class."""
+    rows = [[float(k == i // 30) for k in range(6)] + [i // 30] for i in range(90)]
+    file = write("sorted.csv", "".join(",".join(map(str, row)) + "\n" for row in rows))
+    run = ["train", NET, "--data", file, "--lr", "0.1", "--epochs", "20", "--val-split", "0.34"]
+    drawn = [row for row in succeeds(*run).splitlines() if row.startswith("epoch 20")][0]
+    expect("validation loss" in drawn and "accuracy 1.0000" in drawn.split("validation")[1], drawn)
+    last = succeeds(*run, "--no-shuffle")
+    expect("accuracy 0.0000" in last.splitlines()[-1].split("validation")[1], last)
+    for more in (["--seed", "5"], ["--workers", "0"], ["--augment", "mixup=0.2"]):
+        expect("60 samples" in succeeds(*run, *more), more)
+
+
 def settings():
     """Resumed with other data or another model: refused. With other settings: reported."""
     one, other = table("one.csv", 200), table("other.csv", 200, seed=6)
@@ -199,6 +212,7 @@ def parts():
 names()
 batches()
 parts()
+held_out()
 settings()
 mixup()
 finish()

@@ -32,6 +32,7 @@ typedef struct tool_training {
     takt_trainer *trainer;
     tool_batch batch;
     uint64_t samples, held_out; /* to train on, followed by those to evaluate on */
+    uint64_t drawn;             /* all, if those held out are drawn from them; 0: they are the last */
     uint64_t batch_size, steps_per_epoch, epochs;
     uint64_t steps;           /* of the whole training */
     uint64_t epoch, position; /* of the next batch */
@@ -180,6 +181,8 @@ void tool_loader_destroy(tool_loader *l);
 void tool_loader_begin(tool_loader *l);
 /* The next batch, owned by the caller until `done`, and its number of samples. */
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
+/* The sample of the data set that is number `i` of the training, or of those held out after it. */
+uint64_t tool_training_sample(const tool_training *g, uint64_t i);
 /* The sample of the data set in this row of the batch. */
 uint64_t tool_loader_sample(const tool_loader *l, const tool_batch *batch, size_t row);
 void tool_loader_done(tool_loader *l, const tool_batch *batch);

@@ -44,14 +44,23 @@ static size_t size_of(const tool_training *g, uint64_t position)
     return left < g->batch.room ? (size_t)left : g->batch.room;
 }
 
+uint64_t tool_training_sample(const tool_training *g, uint64_t i)
+{
+    const uint64_t split = UINT64_MAX; /* no epoch */
+    return g->drawn > 0 ? takt_shuffle(g->drawn, 0, split, i) : i;
+}
+
+static void draw(const tool_training *g, uint64_t *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i] = tool_training_sample(g, rows[i]);
+}
+
 /* Values and targets; both samples have been augmented before. */
 static takt_status mix(const tool_training *g, slot *s, const takt_augment_key *key, size_t count)
 {
     takt_ctx *ctx = g->t->ctx;
-    const takt_mixup how = {g->alpha, g->samples, *key};
-    takt_status status = takt_data_mixup(ctx, &how, s->rows, count, s->others, s->shares);
-    if (status == TAKT_OK)
-        status = tool_batch_fill(&s->other, g->data, s->others, count);
+    takt_status status = tool_batch_fill(&s->other, g->data, s->others, count);
     if (status == TAKT_OK)
         status = takt_data_augment(ctx, g->augment, key, s->others, count, &s->other.view[0].view);
     for (size_t i = 0; i < s->batch.count && status == TAKT_OK; i++)
@@ -69,7 +78,15 @@ static void fill(const tool_loader *l, slot *s)
         s->rows[i] =
             g->in_order ? position + i : takt_shuffle(g->samples, g->seed, g->epoch, position + i);
     const takt_augment_key key = {g->seed, g->epoch};
-    s->status = tool_batch_fill(&s->batch, g->data, s->rows, count);
+    const takt_mixup how = {g->alpha, g->samples, key};
+    s->status = TAKT_OK;
+    if (g->alpha > 0)
+        s->status = takt_data_mixup(g->t->ctx, &how, s->rows, count, s->others, s->shares);
+    draw(g, s->rows, count);
+    if (g->alpha > 0)
+        draw(g, s->others, count);
+    if (s->status == TAKT_OK)
+        s->status = tool_batch_fill(&s->batch, g->data, s->rows, count);
     if (s->status == TAKT_OK && g->augment != NULL)
         s->status =
             takt_data_augment(g->t->ctx, g->augment, &key, s->rows, count, &s->batch.view[0].view);

@@ -36,14 +36,14 @@ typedef struct tally {
 
 /* ---- one batch ---- */
 
-/* Samples [first, first + count), in the order of the data. */
+/* Samples [first, first + count) of the training or after it. */
 static takt_status fill(tool_training *g, uint64_t first, size_t count)
 {
     uint64_t *rows = malloc((count > 0 ? count : 1) * sizeof *rows);
     if (rows == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        rows[i] = first + i;
+        rows[i] = tool_training_sample(g, first + i);
     const takt_status status = tool_batch_fill(&g->batch, g->data, rows, count);
     free(rows);
     return status;
@@ -57,10 +57,10 @@ static void tell_bad_check(tool_training *g, uint64_t first, size_t count)
     if (g->has_bad_check || !tool_batch_bad(&g->batch, count, &row, &field))
         return;
     g->has_bad_check = true; /* once is enough */
+    const uint64_t sample = tool_training_sample(g, first + row);
     tool_progress_wipe(g->t);
     fprintf(stderr, "takt: the validation loss is not finite: %s of sample %llu of %s is not\n",
-            field, (unsigned long long)(first + row),
-            takt_data_source(g->data, field, first + row));
+            field, (unsigned long long)sample, takt_data_source(g->data, field, sample));
 }
 
 takt_status tool_evaluate(tool_training *g, uint64_t first, uint64_t count, double *loss,

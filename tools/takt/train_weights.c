@@ -46,13 +46,14 @@ static takt_status count_labels(const tool_training *g, int64_t classes, uint64_
     }
     int64_t *labels = calloc(each + 1, sizeof *labels);
     takt_status status = labels != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
-    for (uint64_t row = 0; status == TAKT_OK && row < g->samples; row++) {
+    for (uint64_t i = 0; status == TAKT_OK && i < g->samples; i++) {
+        const uint64_t row = tool_training_sample(g, i);
         const takt_tensor_view one = {
             .dtype = TAKT_I64, .rank = 2, .dims = {1, (int64_t)each}, .data = labels};
         status = takt_data_take(g->data, "labels", &row, 1, &one);
-        for (size_t i = 0; status == TAKT_OK && i < each; i++)
-            if (labels[i] >= 0 && labels[i] < classes) { /* others are ignored */
-                counts[labels[i]]++;
+        for (size_t k = 0; status == TAKT_OK && k < each; k++)
+            if (labels[k] >= 0 && labels[k] < classes) { /* others are ignored */
+                counts[labels[k]]++;
                 ++*all;
             }
     }

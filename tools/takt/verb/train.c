@@ -10,6 +10,14 @@
 
 /* ---- before and after ---- */
 
+/* Windows of a text follow each other: those held out are its end. */
+static bool is_sequence(const takt_data *d)
+{
+    const takt_desc *x = takt_data_field(d, 0), *labels = takt_data_field(d, 1);
+    return labels != NULL && x->rank == 2 && labels->rank == 2 && x->dims[1] == labels->dims[1] &&
+           x->dtype == TAKT_U8 && labels->dtype == TAKT_U8;
+}
+
 static bool count_samples(tool_training *g)
 {
     double share = 0;
@@ -25,6 +33,9 @@ static bool count_samples(tool_training *g)
                          (unsigned long long)all);
         return false;
     }
+    /* Rows and folders are often sorted by class: their end would be one of them. */
+    if (g->held_out > 0 && !tool_on(g->t, TAKT_F_NO_SHUFFLE) && !is_sequence(g->data))
+        g->drawn = all;
     g->samples = all - g->held_out;
     g->samples -= g->samples % part;
     g->batch_size =
