@@ -50,6 +50,9 @@ typedef struct takt_data_options {
     /** Of each channel of pictures of bytes, after `scale`: (value - mean) / deviation. A deviation
      *  of 0 is 1. */
     double picture_mean[3], picture_deviation[3];
+    /** Characters per sample of a text where `window` is 0, as many as a model takes; default 64.
+     *  Ignored for other data. */
+    int64_t usual_window;
     /** Of a table: what becomes of cells that are empty, NA, N/A, NaN, null or "?". "skip" leaves
      *  their rows out; a number replaces them, but for labels. NULL: they are errors. */
     const char *missing;

@@ -139,7 +139,23 @@ def texts():
     fails(1, "data", path("words/prose"), "--window", "999", says=["less than a window of 999"])
 
 
+def windows():
+    """A text is cut into as many characters as the model takes."""
+    net = write("words_lm.takt", """model lm(x: i64[batch, 20]) seed=1 {
+  return dense(embedding(x, 99, 8), 99)
+}
+""")
+    file = store("lm.txt", b"to be or not to be " * 30)
+    for more in ([], ["--cache", "disk"], ["--cache", "disk"]):
+        expect("28 samples" in succeeds("train", net, "--data", file, *more), more)
+    fails(2, "train", net, "--data", file, "--window", "19", says=["[19], the model takes [20]"])
+    succeeds("train", NET, "--data", store("two.csv", b"1,2,3,4,5,6,a\n" * 4 + b"1,2,3,4,5,6,b\n"))
+    told = succeeds("eval", NET, "--data", path("words/two.csv"), "--limit", "4", "--metric", "auc")
+    expect("auc   nan: undefined" in told, told)
+
+
 tables()
+windows()
 words_in_archives()
 texts()
 finish()

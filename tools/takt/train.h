@@ -32,7 +32,7 @@ typedef struct tool_training {
     takt_trainer *trainer;
     tool_batch batch;
     uint64_t samples, held_out; /* to train on, followed by those to evaluate on */
-    uint64_t drawn;             /* all, if those held out are drawn from them; 0: they are the last */
+    uint64_t drawn; /* all, if those held out are drawn from them; 0: they are the last */
     uint64_t batch_size, steps_per_epoch, epochs;
     uint64_t steps;           /* of the whole training */
     uint64_t epoch, position; /* of the next batch */

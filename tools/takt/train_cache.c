@@ -143,17 +143,18 @@ bool tool_data_cache(const takt_tool *t, const char *data, tool_data_place *plac
     }
     const char *split = options->split != NULL ? options->split : "train";
     const char *label = options->label != NULL ? options->label : "";
+    const int64_t window = options->window > 0 ? options->window : options->usual_window;
     const char *missing = options->missing != NULL ? options->missing : "";
     snprintf(place->stamp, sizeof place->stamp,
              "3 %s %s %.32s %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64
              " %016" PRIx64 " %s",
-             split, label, missing, options->picture_crop, options->window,
-             options->picture_channels, options->picture_height, options->picture_width, seen.files,
-             seen.bytes, seen.mixed, real);
+             split, label, missing, options->picture_crop, window, options->picture_channels,
+             options->picture_height, options->picture_width, seen.files, seen.bytes, seen.mixed,
+             real);
     uint64_t name = mix(UINT64_C(14695981039346656037), real, strlen(real));
     name = mix(mix(name, split, strlen(split) + 1), label, strlen(label) + 1);
     name = mix(name, missing, strlen(missing) + 1);
-    const int64_t numbers[] = {options->window, options->picture_channels, options->picture_height,
+    const int64_t numbers[] = {window, options->picture_channels, options->picture_height,
                                options->picture_width, options->picture_crop};
     name = mix(name, numbers, sizeof numbers);
     snprintf(place->path, sizeof place->path, "%s/data-%016" PRIx64 ".safetensors", folder, name);

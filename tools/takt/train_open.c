@@ -85,6 +85,14 @@ static void ask_for_form(const takt_model *m, const media_image *how, takt_data_
     o->picture_width = width;
 }
 
+/* A text is cut into as many characters as the model takes, if their number is fixed. */
+static int64_t usual_window(const takt_model *m)
+{
+    const takt_desc *d = m != NULL && takt_model_input_count(m) > 0 ? takt_model_input(m, 0) : NULL;
+    const bool has_numbers = d != NULL && (d->dtype == TAKT_I64 || d->dtype == TAKT_I32);
+    return has_numbers && d->rank == 2 && d->dims[1] > 0 ? d->dims[1] : 0;
+}
+
 /* --image, of which `takt run` takes more. */
 static bool take_image_flag(const takt_tool *t, const takt_model *m, takt_data_options *o)
 {
@@ -140,6 +148,7 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
     takt_data_options options = {.split = tool_text_of(t, TAKT_F_SPLIT),
                                  .limit = tool_number_of(t, TAKT_F_SAMPLES, 0),
                                  .label = tool_text_of(t, TAKT_F_LABEL),
+                                 .usual_window = usual_window(m),
                                  .missing = tool_text_of(t, TAKT_F_MISSING),
                                  .window = (int64_t)tool_number_of(t, TAKT_F_WINDOW, 0)};
     if (path == NULL && t->arg_count > 0 && t->verb->arg_max == 1 &&

@@ -14,6 +14,12 @@ enum { WINDOW = 64 }; /* characters of a text, if nothing is said */
 
 /* ---- files ---- */
 
+static int64_t window_of(const takt_data *d)
+{
+    const takt_data_options *o = &d->options;
+    return o->window > 0 ? o->window : o->usual_window > 0 ? o->usual_window : WINDOW;
+}
+
 static bool is_for_tests(const takt_data *d)
 {
     return d->options.split != NULL && strcmp(d->options.split, "test") == 0;
@@ -45,7 +51,7 @@ static takt_status read_file(takt_data *d, const char *path)
                                  .is_test = is_for_tests(d),
                                  .label = d->options.label,
                                  .missing = d->options.missing,
-                                 .window = d->options.window > 0 ? d->options.window : WINDOW};
+                                 .window = window_of(d)};
     if (status == TAKT_OK)
         status = read_with(&d->set, &file);
     if (plain != NULL)
@@ -127,9 +133,8 @@ static takt_status read_classes(takt_data *d, const char *folder, bool *found)
 
 static takt_status read_texts(takt_data *d, const char *folder, bool *found)
 {
-    const takt_data_file file = {.path = folder,
-                                 .is_test = is_for_tests(d),
-                                 .window = d->options.window > 0 ? d->options.window : WINDOW};
+    const takt_data_file file = {
+        .path = folder, .is_test = is_for_tests(d), .window = window_of(d)};
     return takt_data_read_texts(&d->set, &file, found);
 }
 

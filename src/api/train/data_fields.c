@@ -1,4 +1,5 @@
-/* data_fields.c - what an open data set tells: samples, fields, classes, and where they are from. */
+/* data_fields.c - what an open data set tells: samples, fields, classes, and where they are from.
+ */
 #include <string.h>
 
 #include "api/train/data.h"

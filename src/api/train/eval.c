@@ -305,7 +305,10 @@ takt_status takt_evaluation_result(takt_evaluation *e, size_t index, takt_metric
 
 static void write_text(takt_text *text, const takt_metric_result *r)
 {
-    takt_text_add(text, "%-5s %.6g", r->name, r->value);
+    if (isnan(r->value)) /* as auc of samples of one class */
+        takt_text_add(text, "%-5s nan: undefined for these samples", r->name);
+    else
+        takt_text_add(text, "%-5s %.6g", r->name, r->value);
     if (isfinite(r->ci.low) && isfinite(r->ci.high))
         takt_text_add(text, "  (95 %%: %.6g to %.6g)", r->ci.low, r->ci.high);
     takt_text_add(text, "\n");

@@ -298,7 +298,7 @@ const takt_verb takt_verb_train = {
         "values are rounded in every step, and what is written is the model of integers.",
     .arg_min = 0,
     .arg_max = 1,
-    .example = "takt train --list",
+    .example = "takt train examples/spirals.takt --data examples/spirals.csv",
     .often = (const tool_flag_id[]){TAKT_F_DATA_SET, TAKT_F_EPOCHS, TAKT_F_TRAIN_BATCH, TAKT_F_LR,
                                     TAKT_F_OPTIMIZER, TAKT_F_LOSS, TAKT_F_VAL_SPLIT,
                                     TAKT_F_MODEL_FILE, TAKT_F_CHECKPOINT, TAKT_F_RESUME, TAKT_F_AMP,
