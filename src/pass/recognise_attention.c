@@ -246,7 +246,7 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
         return "a value inside it is used elsewhere too";
     if (!takt_type_same(u.g->dims, takt_type_of(u.g, plain), soft->type))
         return "its mask makes the scores larger";
-    if (n->type->dtype != TAKT_F32)
+    if (takt_dtype_bits(n->type->dtype) > 32)
         return "its kernels are for f32";
     if (product->type->rank != n->type->rank)
         return "its two products differ in their axes";

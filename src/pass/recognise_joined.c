@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "op/util/formula.h"
 #include "op/util/make.h"
 #include "pass/recognise.h"
 
@@ -65,12 +66,19 @@ static takt_id shared_of(const takt_graph *g, takt_id id, int64_t *shared)
     return apart->in[0];
 }
 
-static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t shared, double scale)
+/* In 16 bits it is computed in f32 and rounded once. */
+static takt_id call(takt_graph *g, const takt_id from[4], int64_t heads, int64_t shared,
+                    double scale)
 {
+    takt_id in[4];
+    for (int k = 0; k < 4; k++)
+        in[k] = takt_widen(g, from[k]);
     const takt_named_attr attrs[] = {{"heads", takt_attr_i64(heads)},
                                      {"kv_heads", takt_attr_i64(shared)},
                                      {"scale", takt_attr_f64(scale)}};
-    return takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
+    const takt_id y =
+        takt_graph_call(g, &takt_op_attention, in[3] == TAKT_NONE ? 3 : 4, in, 3, attrs);
+    return y == TAKT_NONE ? y : takt_cast(g, y, takt_type_of(g, from[Q])->dtype);
 }
 
 /* The mask, or 0, for the scores that a select keeps. For others it has the lowest number whatever
@@ -79,7 +87,7 @@ static takt_id call(takt_graph *g, const takt_id in[4], int64_t heads, int64_t s
 static takt_id chosen_mask(takt_rewrite *r, const takt_attended *a, takt_id mask)
 {
     takt_graph *g = r->out;
-    const takt_id like = r->map[a->part[Q]];
+    const takt_id like = takt_widen(g, r->map[a->part[Q]]);
     const bool is_exact = a->is_inner || isinf(a->hidden);
     const takt_id zero = takt_scalar_like(g, like, 0),
                   low = takt_scalar_like(g, like, is_exact ? a->hidden : -FLT_MAX),
@@ -93,7 +101,7 @@ static takt_id chosen_mask(takt_rewrite *r, const takt_attended *a, takt_id mask
 static takt_id window_mask(takt_rewrite *r, const takt_attended *a)
 {
     takt_type t = *takt_type_of(r->out, r->map[a->windows]);
-    takt_id mask = r->map[a->windows];
+    takt_id mask = takt_widen(r->out, r->map[a->windows]);
     t.dim[0] = a->images;
     if (a->images != 1)
         mask = takt_broadcast(r->out, mask, t.dim, 5);
@@ -104,7 +112,7 @@ static takt_id window_mask(takt_rewrite *r, const takt_attended *a)
 /* The mask of every sample and head, or TAKT_NONE. */
 static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
 {
-    takt_id mask = a->mask == TAKT_NONE ? TAKT_NONE : r->map[a->mask];
+    takt_id mask = a->mask == TAKT_NONE ? TAKT_NONE : takt_widen(r->out, r->map[a->mask]);
     if (a->mask != TAKT_NONE && a->is_less)
         mask = takt_unary(r->out, &takt_op_neg, mask);
     if (a->mask != TAKT_NONE && a->is_hidden)
