@@ -28,8 +28,8 @@ static void write_key(const takt_plan_options *o, const takt_plan_settings *s, c
     for (int i = 0; i < TAKT_FAMILIES; i++)
         takt_text_add(text, " %" PRIx64, (uint64_t)s->family_isas[i]);
     takt_text_add(text, " %p %" PRIx64 " %d %d %d %d", (const void *)s->backend, s->passes_off,
-                  (int)s->lower_all, (int)s->is_fast, (int)s->narrows_activations,
-                  (int)s->precision);
+                  (int)s->lower_all, (int)s->is_fast,
+                  (int)s->narrows_activations | (int)s->widens_activations << 1, (int)s->precision);
     takt_text_add(text, " %d", (int)s->is_blocked);
     const unsigned char *blocking = (const unsigned char *)&s->blocking;
     for (size_t i = 0; s->is_blocked && i < sizeof s->blocking; i++)

@@ -227,6 +227,14 @@ static bool narrows_activations(const takt_plan_settings *s)
            has_fast(s, "product_bf16") && has_fast(s, "depthwise_bf16");
 }
 
+/* They are steps of their own without fusion, and have twice the bytes. */
+static bool widens_activations(const takt_plan_settings *s)
+{
+    return !s->is_fast && !s->lower_all && s->fuse && s->backend == s->fallback &&
+           s->hint != TAKT_HINT_MEMORY &&
+           takt_pass_is_on(&takt_pass_widen_activations, s->passes_off);
+}
+
 static takt_status settle_numerics(takt_ctx *ctx, const char *word, takt_plan_settings *s)
 {
     s->is_fast = word != NULL && strcmp(word, "fast") == 0;
@@ -349,6 +357,7 @@ takt_status takt_plan_settle(const takt_model *m, const takt_plan_options *o, ta
     s->fuse = s->fuse && !s->backend->is_reference;
     s->lower_all = level->lowers_all && !s->backend->is_reference;
     s->narrows_activations = narrows_activations(s);
+    s->widens_activations = widens_activations(s);
     s->library = takt_backend_which(backend, o->blas);
     s->reuse = !o->no_reuse;
     s->in_place = !o->no_in_place;

@@ -24,6 +24,7 @@
 #include "plan/backend.h"
 #include "plan/basis.h"
 #include "plan/finish.h"
+#include "plan/rematerialise.h"
 
 /* ---- stages ---- */
 
@@ -119,6 +120,9 @@ static takt_status run_stages(const takt_plan_request *r, const int64_t *sizes, 
     if (s->narrows_activations)
         TAKT_TRY(advance(g, takt_pass_apply(&takt_pass_narrow_activations, *g, r->report, &next),
                          &next));
+    if (s->widens_activations && takt_widen_activations_suits(*g) && !takt_is_training_graph(*g))
+        TAKT_TRY(
+            advance(g, takt_pass_apply(&takt_pass_widen_activations, *g, r->report, &next), &next));
     return TAKT_OK;
 }
 

@@ -29,6 +29,9 @@ bool takt_winograd_suits(const takt_graph *g, const takt_node *n);
 extern const takt_pass takt_pass_reduce_strength;
 extern const takt_pass takt_pass_widen_late;
 extern const takt_pass takt_pass_narrow_activations; /* by the plan, under `numerics = fast` */
+extern const takt_pass takt_pass_widen_activations;  /* by the plan, for the cpu backend */
+/* Whether it would do anything: products of 16 bits. */
+bool takt_widen_activations_suits(const takt_graph *g);
 /* Not in the pipeline: only on request (takt_graph_narrow). */
 extern const takt_pass takt_pass_precision;
 /* Not in the pipeline: for models that are trained in mixed precision (takt_graph_amp). */

@@ -31,12 +31,14 @@ static const stage stages[] = {
     {&takt_pass_winograd, "hides convolutions from rules, so after the last that looks for them"},
     {&takt_pass_reduce_strength, "cheaper arithmetic last, once nothing else will match its form"},
     {&takt_pass_widen_late, "after the passes that move weights about"},
+    {&takt_pass_widen_activations,
+     "the plan does it, after all passes: in `exact`, for the cpu backend, not to save memory"},
     {&takt_pass_narrow_activations,
      "the plan does it, after all passes: only under `numerics = fast`, for the cpu backend"},
 };
 
-/* The last is selected like the others, but applied by the plan if its settings request it. */
-enum { STAGES = sizeof stages / sizeof *stages, STANDARD = STAGES - 1 };
+/* The last two are selected like the others, but applied by the plan if its settings request it. */
+enum { STAGES = sizeof stages / sizeof *stages, STANDARD = STAGES - 2 };
 
 size_t takt_pipeline_count(void)
 {

@@ -115,6 +115,23 @@ static bool scales(const takt_graph *g, takt_id id)
            count == 1;
 }
 
+/* A value of f32 is rounded to 16 bits: the step after a product takes both casts or none, since
+ * its result is f32. */
+static const char *rounding_obstacle(const takt_builder *b, takt_id id, const takt_group *group)
+{
+    const takt_graph *g = b->p.graph;
+    const takt_node *n = &g->nodes[id], *next = n + 1;
+    if (n->op != &takt_op_cast || takt_dtype_bits(n->type->dtype) != 16)
+        return NULL;
+    const bool is_pair = (size_t)id + 1 < g->count && next->op == &takt_op_cast &&
+                         next->in[0] == id && next->type->dtype == TAKT_F32;
+    if (!is_pair || b->uses[id] != 1)
+        return "only f32 values are finished inside the step";
+    return group->count + 2 > TAKT_GROUP_LONGEST || b->p.settings->min_gain > 0
+               ? "the step is long enough"
+               : NULL;
+}
+
 /* Why element-wise `id` may not join `group` through value `from`; NULL if it may. */
 static const char *obstacle(const takt_builder *b, takt_id id, const takt_group *group,
                             takt_id from)
@@ -136,6 +153,9 @@ static const char *obstacle(const takt_builder *b, takt_id id, const takt_group 
     const takt_backend *backend = takt_builder_backend(b, id);
     if (backend->absorbs == NULL)
         return "the backend fuses nothing after it";
+    const char *rounding = rounding_obstacle(b, id, group);
+    if (rounding != NULL)
+        return rounding;
     return backend->absorbs(g, group->nodes[group->anchor], id);
 }
 

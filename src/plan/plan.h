@@ -250,6 +250,7 @@ typedef struct takt_plan_settings {
     bool is_blocked;
     bool is_fast;             /* products by bf16 dot products where the machine has them */
     bool narrows_activations; /* and convolutions read and write bf16 */
+    bool widens_activations;  /* values of 16 bits between products are f32 */
     takt_dtype precision;     /* for subgraphs: F16 or BF16 if weights are stored so; else F32 */
     const takt_plan *rooms;   /* of larger sizes, whose places in the arena are taken; or NULL */
     takt_basis *basis;        /* that the graph came from and constants are shared by; or NULL */

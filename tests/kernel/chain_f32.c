@@ -5,16 +5,22 @@
 
 #include "check.h"
 #include "kernel/isa.h"
+#include "kernel/simd/half.h"
 
 enum { X, MASK, WITH, OTHER, TO, LAST, WANT };
 
 check_fn check_chain_f32;
 
+static bool rounds(takt_map_op op)
+{
+    return (int)op == TAKT_CHAIN_F16;
+}
+
 /* An operation that a link can compute; a predicate only where it is the last one. */
 static takt_map_op draw_op(takt_check *c, bool is_last)
 {
     for (;;) {
-        const takt_map_op op = (takt_map_op)check_below(c, TAKT_MAP_OP_COUNT);
+        const takt_map_op op = (takt_map_op)check_below(c, TAKT_CHAIN_F16 + 1);
         if (takt_chain_has(op) && (is_last || !takt_map_is_predicate(op)))
             return op;
     }
@@ -40,13 +46,19 @@ static takt_chain_f32 draw(takt_check *c, size_t n, int where, int values)
         takt_chain_link *l = &chain.link[k];
         l->op = draw_op(c, k + 1 == chain.count);
         const bool picks = l->op == TAKT_MAP_SELECT;
-        l->at = (unsigned char)((picks ? 1 : 0) +
-                                (takt_map_operands(l->op) > 1 ? check_below(c, 2) : 0));
-        l->is_scalar = takt_map_operands(l->op) > 1 && check_below(c, 3) == 0;
-        l->with = takt_map_operands(l->op) < 2 ? NULL : check_below(c, 2) ? with + 1 : other;
+        const int operands = rounds(l->op) ? 1 : takt_map_operands(l->op);
+        l->at = (unsigned char)((picks ? 1 : 0) + (operands > 1 ? check_below(c, 2) : 0));
+        l->is_scalar = operands > 1 && check_below(c, 3) == 0;
+        l->with = operands < 2 ? NULL : check_below(c, 2) ? with + 1 : other;
         l->mask = picks ? mask : NULL;
     }
     return chain;
+}
+
+static void round_all(float *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = half_from_f16(half_to_f16(v[i]));
 }
 
 /* One link by the operation alone. */
@@ -74,6 +86,10 @@ static void expect(const takt_kernel *map, const takt_chain_f32 *chain, float *v
         v[i] = chain->x[chain->is_scalar ? 0 : i];
     for (size_t k = 0; k < chain->count; k++) {
         const takt_chain_link *l = &chain->link[k];
+        if (rounds(l->op)) {
+            round_all(v, chain->n);
+            continue;
+        }
         step(map, l, v, takt_map_is_predicate(l->op) ? (void *)bytes : v, chain->n);
     }
 }
@@ -84,7 +100,7 @@ static void one(takt_check *c, const takt_kernel *map, size_t n, int where, int 
     takt_chain_link *last = &chain.link[chain.count - 1];
     const bool tests = takt_map_is_predicate(last->op);
     check_case(c, "n=%zu place %d values %d links %zu last %s", n, where, values, chain.count,
-               takt_map_name(last->op));
+               rounds(last->op) ? "round" : takt_map_name(last->op));
     float *want = check_place(c, WANT, n * sizeof *want, CHECK_AT_END);
     uint8_t *bytes = check_place(c, LAST, n, where);
     float *kept = check_place(c, TO, n * sizeof *kept, where);

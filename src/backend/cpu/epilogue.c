@@ -1,9 +1,24 @@
 /* epilogue.c - recognises the common endings of a product, and runs the others as programs. */
 #include "backend/cpu/epilogue.h"
 
+static bool is_half(takt_dtype dtype)
+{
+    return dtype == TAKT_F16 || dtype == TAKT_BF16;
+}
+
+/* Half of a rounding to 16 bits, a pair of casts that the plan puts into one step. */
+static bool is_rounding(const takt_graph *g, const takt_node *n)
+{
+    const takt_dtype to = n->type->dtype, from = takt_type_of(g, n->in[0])->dtype;
+    return n->op == &takt_op_cast &&
+           ((to == TAKT_F32 && is_half(from)) || (from == TAKT_F32 && is_half(to)));
+}
+
 const char *takt_epilogue_absorbs(const takt_graph *g, takt_id anchor, takt_id node)
 {
     const takt_node *n = &g->nodes[node];
+    if (takt_type_of(g, anchor)->dtype == TAKT_F32 && is_rounding(g, n))
+        return NULL;
     if (takt_type_of(g, anchor)->dtype != TAKT_F32 || n->type->dtype != TAKT_F32)
         return "only f32 values are finished inside the step";
     if (n->op == &takt_op_broadcast)

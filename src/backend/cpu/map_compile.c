@@ -272,6 +272,20 @@ static takt_status choose_kernel(compiler *c, const takt_node *n, takt_map_instr
     return TAKT_OK;
 }
 
+/* Rounding to f16 of a value that stays in a register as f32, and reading 16 bits as f32, can be
+ * links of a pass. */
+static void link_cast(const compiler *c, const takt_node *n, takt_map_instr *code)
+{
+    const takt_dtype to = n->type->dtype, from = takt_type_of(c->p->graph, n->in[0])->dtype;
+    const bool rounds = from == TAKT_F32 && to == TAKT_F16 && code->out < 0;
+    if (!is_cast(n) || (!rounds && (to != TAKT_F32 || takt_map_compute_type(from) != TAKT_F32)))
+        return;
+    code->is_linked_cast = true;
+    code->is_direct = code->out >= 0;
+    code->keeps_copy = code->is_direct && code->is_read;
+    code->op = (takt_map_op)(rounds ? (int)TAKT_CHAIN_F16 : (int)TAKT_MAP_COPY);
+}
+
 /* Chooses among floats of its own type, or changes a sign. */
 static bool is_exact(const takt_graph *g, const takt_node *n)
 {
@@ -296,6 +310,7 @@ static takt_status compile_node(compiler *c, size_t at)
     TAKT_TRY(add_output(c, at, code));
     code->is_exact = is_exact(c->p->graph, n);
     code->is_read = code->is_final || used_later(c, c->nodes[at], at);
+    link_cast(c, n, code);
     code->dst = TAKT_MAP_NONE;
     if (code->out < 0 || code->is_read || (code->fn != NULL && !code->is_direct))
         TAKT_TRY(

@@ -7,7 +7,8 @@
 
 static bool can_link(const takt_map_instr *code)
 {
-    return code->fn != NULL && code->is_f32 && !code->narrows && takt_chain_has(code->op);
+    return code->is_linked_cast ||
+           (code->fn != NULL && code->is_f32 && !code->narrows && takt_chain_has(code->op));
 }
 
 static bool reads(const takt_map_instr *code, uint32_t value)

@@ -45,6 +45,7 @@ typedef struct takt_map_instr {
     uint32_t narrow_bytes; /* of an element of the node's own type */
     takt_map_op op;        /* unless it is a cast */
     bool is_f32;           /* computed in f32, and stored so or as a byte */
+    bool is_linked_cast;   /* of a value that registers hold as f32 before and after */
     unsigned char links;   /* instructions from this one on that run in one pass; 0: just this */
     unsigned char at;      /* in a pass: the operand that is the result of the previous
                             * instruction */

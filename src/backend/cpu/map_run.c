@@ -27,7 +27,9 @@ static const takt_map_operand *only_widens(const takt_map_machine *x, const takt
 static void run_cast(takt_map_machine *x, const takt_map_instr *code, const void *src,
                      bool is_scalar, char *out)
 {
-    char *dst = code->dst == TAKT_MAP_NONE ? NULL : takt_map_reg(x, code->dst);
+    char *dst = code->is_final               ? (char *)x->hot
+                : code->dst == TAKT_MAP_NONE ? NULL
+                                             : takt_map_reg(x, code->dst);
     const size_t n = is_scalar ? 1 : x->n;
     char narrow[TAKT_MAP_TILE * 2];
     const bool is_kept = !code->narrows && (out == NULL || code->is_read);

@@ -22,6 +22,8 @@
 #include "kernel/map/map.h"
 
 enum { TAKT_CHAIN_MOST = 12 };
+/* The code of a link besides operations of map: x rounded to f16, as f32. */
+enum { TAKT_CHAIN_F16 = TAKT_MAP_OP_COUNT };
 
 typedef struct takt_chain_link {
     takt_map_op op;
@@ -44,7 +46,7 @@ typedef void takt_chain_f32_fn(const takt_chain_f32 *c);
 /* Whether a link can compute the operation. */
 static inline bool takt_chain_has(takt_map_op op)
 {
-    switch (op) {
+    switch ((int)op) {
     case TAKT_MAP_COPY:
     case TAKT_MAP_NEG:
     case TAKT_MAP_ABS:
@@ -63,7 +65,8 @@ static inline bool takt_chain_has(takt_map_op op)
     case TAKT_MAP_LE:
     case TAKT_MAP_GT:
     case TAKT_MAP_GE:
-    case TAKT_MAP_SELECT: return true;
+    case TAKT_MAP_SELECT:
+    case TAKT_CHAIN_F16: return true;
     default: return false;
     }
 }
