@@ -59,6 +59,10 @@ typedef struct takt_files {
     int (*create_private)(void *user, const char *path, takt_file **file);
     /** Removes a file; ENOENT: it does not exist. NULL: files are not removed. */
     int (*remove)(void *user, const char *path);
+    /** A number that changes with the content of an open file, such as a hash of its length and the
+     *  time of its last change. NULL: weights that are read when they are needed may then come from
+     *  a file that was overwritten since it was opened. */
+    int (*stamp)(void *user, takt_file *file, uint64_t *stamp);
 } takt_files;
 
 /** Starting threads; 0 or a positive errno. */

@@ -46,6 +46,25 @@ takt_status takt_file_part(takt_ctx *ctx, const char *path, takt_file *file, uin
     return takt_fail(ctx, TAKT_E_FILE_READ, "%s became shorter while it was read", path);
 }
 
+takt_status takt_file_stamp(takt_ctx *ctx, const char *path, takt_file *file, uint64_t *stamp)
+{
+    *stamp = 0;
+    const int error = ctx->files.stamp != NULL ? ctx->files.stamp(ctx->files.user, file, stamp) : 0;
+    return error == 0 ? TAKT_OK : takt_fail_file(ctx, TAKT_E_FILE_READ, path, "read", error);
+}
+
+takt_status takt_file_same_part(takt_ctx *ctx, const takt_stamped_file *from, uint64_t offset,
+                                void *to, size_t count)
+{
+    uint64_t stamp;
+    TAKT_TRY(takt_file_part(ctx, from->path, from->file, offset, to, count));
+    TAKT_TRY(takt_file_stamp(ctx, from->path, from->file, &stamp)); /* of what was just read */
+    if (stamp == from->stamp)
+        return TAKT_OK;
+    (void)takt_fail(ctx, TAKT_E_FILE_CHANGED, "%s was overwritten after it was opened", from->path);
+    return takt_fail_hint(ctx, "load the model again");
+}
+
 takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file, void **bytes,
                             size_t *length)
 {

@@ -8,6 +8,12 @@
 #include "base/inner.h"
 #include "base/text.h"
 
+typedef struct takt_stamped_file {
+    takt_file *file;
+    const char *path;
+    uint64_t stamp;
+} takt_stamped_file;
+
 /* "cannot WHAT PATH: the system's reason". */
 takt_status takt_fail_file(takt_ctx *ctx, takt_error_id id, const char *path, const char *what,
                            int error);
@@ -18,6 +24,12 @@ TAKT_MUST_USE takt_status takt_file_length(takt_ctx *ctx, const char *path, takt
 /* Reads `count` bytes from `offset`; fails if the file has become shorter. */
 TAKT_MUST_USE takt_status takt_file_part(takt_ctx *ctx, const char *path, takt_file *file,
                                          uint64_t offset, void *to, size_t count);
+/* What the file's content is known by (takt_files.stamp); 0 if changes cannot be noticed. */
+TAKT_MUST_USE takt_status takt_file_stamp(takt_ctx *ctx, const char *path, takt_file *file,
+                                          uint64_t *stamp);
+/* The same as takt_file_part, and fails if the file has changed since it had this stamp. */
+TAKT_MUST_USE takt_status takt_file_same_part(takt_ctx *ctx, const takt_stamped_file *from,
+                                              uint64_t offset, void *to, size_t count);
 /* Reads all of an opened file; free it with takt_mem_put. */
 TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file,
                                           void **bytes, size_t *length);

@@ -13,7 +13,8 @@ enum { CHUNK = 64 << 10, LEAST = 256 << 10 };
 
 static takt_status read_at(const takt_skim *s, size_t offset, void *to, size_t count)
 {
-    return takt_file_part(s->ctx, s->path, s->file, offset, to, count);
+    const takt_stamped_file from = {s->file, s->path, s->stamp};
+    return takt_file_same_part(s->ctx, &from, offset, to, count);
 }
 
 static takt_status count(takt_skim *s, size_t bytes)
@@ -50,6 +51,7 @@ static takt_status open_memory(takt_skim *s)
 {
     size_t length;
     void *block;
+    TAKT_TRY(takt_file_stamp(s->ctx, s->path, s->file, &s->stamp));
     TAKT_TRY(takt_file_length(s->ctx, s->path, s->file, &length));
     s->has_pages = length > s->least;
     if (!s->has_pages)
@@ -96,7 +98,8 @@ void takt_skim_close(takt_skim *s)
 takt_status takt_skim_hold(takt_skim *s, takt_held_file **file)
 {
     if (s->held == NULL)
-        TAKT_TRY(takt_hold_file(s->ctx, s->path, s->file, &s->held));
+        TAKT_TRY(
+            takt_hold_file(s->ctx, &(takt_stamped_file){s->file, s->path, s->stamp}, &s->held));
     *file = takt_held_file_retain(s->held);
     return TAKT_OK;
 }

@@ -20,6 +20,7 @@ typedef struct takt_skim {
     takt_ctx *ctx;
     const char *path; /* for messages */
     takt_file *file;
+    uint64_t stamp; /* of its content when it was opened */
     uint8_t *bytes;
     size_t length;
     size_t have;         /* everything before it has been read or is in a gap */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/beneath.h"
+#include "os/file_facts.h"
 #include "os/os.h"
 
 enum { PIECE = 1 << 30, TEMP_NAME = 48, ATTEMPTS = 100 };
@@ -242,12 +243,13 @@ static int create_private(void *user, const char *path, takt_file **file)
 static int size_of(void *user, takt_file *file, uint64_t *bytes)
 {
     (void)user;
-    struct stat about;
-    *bytes = 0;
-    if (fstat(file->fd, &about) != 0)
-        return errno;
-    *bytes = about.st_size > 0 ? (uint64_t)about.st_size : 0;
-    return 0;
+    return takt_os_file_size(file->fd, bytes);
+}
+
+static int stamp_of(void *user, takt_file *file, uint64_t *stamp)
+{
+    (void)user;
+    return takt_os_file_stamp(file->fd, stamp);
 }
 
 static int read_at(void *user, takt_file *file, uint64_t offset, void *to, size_t count,
@@ -390,5 +392,6 @@ takt_files takt_os_files(const takt_allocator *memory)
         .unmap = unmap_file,
         .create_private = create_private,
         .remove = takt_os_remove,
+        .stamp = stamp_of,
     };
 }

@@ -342,7 +342,8 @@ void takt_inject_init(takt_inject *inject)
                   .close = close_file,
                   .user = inject,
                   .map = map_file,
-                  .unmap = unmap_file},
+                  .unmap = unmap_file,
+                  .stamp = stamp_of},
         .error = EIO,
     };
     pthread_mutex_init(&inject->lock, NULL);

@@ -149,6 +149,12 @@ static int size_of(void *user, takt_file *file, uint64_t *bytes)
     return r->inner.size(r->inner.user, file, bytes);
 }
 
+static int stamp_of(void *user, takt_file *file, uint64_t *stamp)
+{
+    const tool_reads *r = user;
+    return r->inner.stamp(r->inner.user, file, stamp);
+}
+
 /* ---- how far the loading is ---- */
 
 enum { PIECE = 8 << 20 };
@@ -276,7 +282,8 @@ static bool begin(takt_tool *t)
                             .map = r->inner.map != NULL ? map_file : NULL,
                             .unmap = r->inner.unmap != NULL ? unmap_file : NULL,
                             .create_private = create_private,
-                            .remove = remove_file};
+                            .remove = remove_file,
+                            .stamp = stamp_of};
     r->watcher = t;
     t->reads = r;
     return true;

@@ -42,8 +42,7 @@ static takt_status read_bytes(const pieces *p, size_t first, size_t count, uint8
         if (first >= from->bytes)
             continue;
         n = from->bytes - first < count ? from->bytes - first : count;
-        TAKT_TRY(takt_file_part(p->ctx, from->file->path, from->file->file, from->offset + first,
-                                to, n));
+        TAKT_TRY(takt_held_file_read(from->file, from->offset + first, to, n));
         to += n;
         first += n;
         count -= n;

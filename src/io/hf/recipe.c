@@ -37,7 +37,7 @@ static void put(void *user)
 static takt_status read_part(const recipe *r, size_t part, size_t at, size_t count, void *to)
 {
     const place *p = &r->at[part];
-    return takt_file_part(r->ctx, p->file->path, p->file->file, p->offset + at, to, count);
+    return takt_held_file_read(p->file, p->offset + at, to, count);
 }
 
 /* The rows of the file that bytes [first, first + count) of the tensor consist of. */

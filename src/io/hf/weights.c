@@ -17,17 +17,19 @@ static takt_status open_file(takt_hf *h, const char *name, takt_held_file **out)
 {
     takt_ctx *ctx = h->ctx;
     const char *path = takt_arena_format(h->arena, "%s/%s", h->folder, name);
-    takt_file *file;
+    takt_stamped_file f = {.path = path};
     if (path == NULL)
         return TAKT_ERR_MEMORY;
-    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    const int error = ctx->files.open_read(ctx->files.user, path, &f.file);
     if (error != 0)
         return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
-    const takt_status status = takt_hold_file(ctx, path, file, out);
+    takt_status status = takt_file_stamp(ctx, path, f.file, &f.stamp);
+    if (status == TAKT_OK)
+        status = takt_hold_file(ctx, &f, out);
     if (status == TAKT_OK)
         h->files[h->file_count++] = *out;
     else
-        ctx->files.close(ctx->files.user, file);
+        ctx->files.close(ctx->files.user, f.file);
     return status;
 }
 
@@ -40,7 +42,7 @@ static takt_status read_header(const takt_held_file *f, uint8_t **bytes, size_t 
     *bytes = NULL;
     TAKT_TRY(takt_file_length(f->ctx, f->path, f->file, length));
     const size_t begin = *length < sizeof prefix ? *length : sizeof prefix;
-    TAKT_TRY(takt_file_part(f->ctx, f->path, f->file, 0, prefix, begin));
+    TAKT_TRY(takt_held_file_read(f, 0, prefix, begin));
     takt_cursor c = takt_cursor_of(prefix, begin, 0);
     const uint64_t size = takt_cursor_u64le(&c);
     *have = *length;
@@ -50,7 +52,7 @@ static takt_status read_header(const takt_held_file *f, uint8_t **bytes, size_t 
         *have = 1 << 20;
     TAKT_TRY(takt_mem_get(f->ctx, *have, "the header of a file", &block));
     *bytes = block;
-    return takt_file_part(f->ctx, f->path, f->file, 0, *bytes, *have);
+    return takt_held_file_read(f, 0, *bytes, *have);
 }
 
 /* ---- tensors ---- */
