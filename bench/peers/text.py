@@ -17,6 +17,7 @@ import itertools
 import json
 import os
 import platform
+import signal
 import statistics
 import struct
 import subprocess
@@ -28,6 +29,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(ROOT, "build", "peers", "text")
 TAKT = os.path.join(ROOT, os.environ.get("BUILD", "build/release"), "takt")
+# Made once llama.cpp was found not to work with AMX; then it is built for what else there is.
+WITHOUT_AMX = os.path.join(OUT, "without-amx")
+WITHOUT_AMX_ISAS = ("AVX", "AVX2", "BMI2", "FMA", "F16C", "AVX512", "AVX512_VBMI", "AVX512_VNNI",
+                    "AVX512_BF16")
 # ggml's number of a type, weights and bytes of a block, and where its f16 numbers are, each with
 # the upper byte that makes weights about 0.01 large, as in trained models, and their mean about 0.
 # Larger ones give scores so far apart that many weights of attention are subnormal numbers, and
@@ -80,6 +85,8 @@ def build_llama(target):
              "-DBUILD_SHARED_LIBS=OFF"]
     if platform.machine() == "aarch64":
         flags += ["-DGGML_NATIVE=OFF", "-DGGML_CPU_ARM_ARCH=armv8.4-a+dotprod+i8mm+bf16+fp16"]
+    elif os.path.exists(WITHOUT_AMX):
+        flags += ["-DGGML_NATIVE=OFF", *(f"-DGGML_{name}=ON" for name in WITHOUT_AMX_ISAS)]
     build = os.path.join(OUT, "llama")
     run(["cmake", "-S", source[0], "-B", build, *flags], stdout=subprocess.DEVNULL)
     run(["cmake", "--build", build, "-j", str(os.cpu_count()), "-t", target],
@@ -87,10 +94,27 @@ def build_llama(target):
     return source[0], build
 
 
+def dies_of_amx(bench):
+    """With AMX llama.cpp ends with SIGILL on some processors as soon as weights are in blocks."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        if " amx_tile" not in file.read():
+            return False
+    model = write_model(os.path.join(OUT, "amx.gguf"), "q4_0", layers=1, words=2000)
+    command = [bench, "-m", model, "-r", "1", "-p", "64", "-n", "1", "-t", "1"]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           check=False).returncode
+    return ended == -signal.SIGILL
+
+
 def llama_tool(name):
     tool = os.path.join(OUT, "llama", "bin", name)
     if not os.path.exists(tool):
         build_llama(name)
+    bench = os.path.join(OUT, "llama", "bin", "llama-bench")
+    if not os.path.exists(WITHOUT_AMX) and os.path.exists(bench) and dies_of_amx(bench):
+        print("llama.cpp ends with SIGILL in AMX here: it is built without", flush=True)
+        with open(WITHOUT_AMX, "w", encoding="utf-8"):
+            build_llama(name)
     return tool
 
 
