@@ -24,10 +24,10 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* ---- scratch: packed A, B's last step, sums of two tiles, sums of A's rows ---- */
+/* ---- scratch: packed A, B's last step, sums of tiles, sums of A's rows ---- */
 
-/* Two of finish_amx.inc's. */
-enum { SUMS_BYTES = 2 * (MR * NR * 4 + 512) };
+/* One and two of finish_amx.inc's. */
+enum { TILE_SUMS = MR * NR * 4 + 512, SUMS_BYTES = 2 * TILE_SUMS };
 
 /* As much of A as stays in L2; less next to a small B, which is soon read again. */
 static size_t block_rows(const takt_gemm_i8 *g)
@@ -55,9 +55,33 @@ static bool is_small(const takt_gemm_i8 *g)
     return g->image == NULL && (g->m == 1 || g->k <= STEP || (g->n <= FEW / 2 && g->k <= FEW_K));
 }
 
+/* A small A in whole steps is read in place: its last rows by a tile that ends with them. */
+static bool reads_a(const takt_gemm_i8 *g)
+{
+    enum { MOST_ROWS = 2 * MR, MOST_LINE = 512 }; /* of a line: so that tiles lie in few pages */
+    return g->k % STEP == 0 && g->m >= ROWS && g->m <= MOST_ROWS && g->k <= MOST_LINE;
+}
+
+/* Fewer than sixteen rows are packed; more rows never need less room. */
+static size_t last_at(const takt_gemm_i8 *g)
+{
+    return reads_a(g) ? ROWS * g->k : a_bytes(g);
+}
+
+static size_t sums_at(const takt_gemm_i8 *g)
+{
+    return last_at(g) + (g->k % STEP == 0 ? 0 : 2 * TILE);
+}
+
+/* Sums of a tile wait only for those of another one. */
+static size_t row_sums_at(const takt_gemm_i8 *g)
+{
+    return sums_at(g) + (g->m <= MR ? TILE_SUMS : SUMS_BYTES);
+}
+
 static size_t packed_bytes(const takt_gemm_i8 *g)
 {
-    return a_bytes(g) + 2 * TILE + SUMS_BYTES + round_up(block_rows(g) * sizeof(uint32_t), 64);
+    return row_sums_at(g) + round_up(block_rows(g) * sizeof(uint32_t), 64);
 }
 
 static size_t scratch_bytes(const takt_gemm_i8 *g)
@@ -80,8 +104,9 @@ typedef struct block {
     size_t steps;           /* of 64 values of k, in all */
     size_t whole;           /* steps that B has in full */
     char *last;             /* two tiles of B, completed with zeros, if whole < steps */
-    struct tile_sums *sums; /* two of them */
+    struct tile_sums *sums; /* two of them, or one for a single tile of rows */
     uint32_t *row_sums;
+    bool reads_a;   /* in place */
     bool is_direct; /* C receives the sums themselves */
 } block;
 
@@ -105,7 +130,7 @@ static void pack_strip(const takt_gemm_i8 *g, size_t row, size_t rows, char *to)
 static void pack_block(const block *o)
 {
     const takt_gemm_i8 *g = o->g;
-    for (size_t i = 0; i < o->rows; i += ROWS)
+    for (size_t i = 0; !o->reads_a && i < o->rows; i += ROWS)
         pack_strip(g, o->row + i, least(o->rows - i, ROWS),
                    (char *)g->scratch + i * o->steps * STEP);
     for (size_t i = 0; g->b_zero && i < o->rows; i++)
@@ -132,7 +157,7 @@ static void complete_b(const block *o)
 
 #include "kernel/gemm_i8/finish_amx.inc"
 
-_Static_assert(2 * sizeof(tile_sums) <= SUMS_BYTES, "there is room for the sums of two tiles");
+_Static_assert(sizeof(tile_sums) <= TILE_SUMS, "there is room for the sums of a tile");
 
 /* ---- tiles ---- */
 
@@ -142,11 +167,18 @@ typedef struct tiles_of {
     constants f;
 } tiles_of;
 
-/* The address of the first of some steps of one tile. */
+/* The address of the first of some steps of one tile; from one line of A's tiles and from one of
+ * its steps to the next. */
 typedef struct part {
     const char *a, *a_next, *b, *b_next;
-    size_t steps;
+    size_t steps, a_line, a_step;
 } part;
+
+/* The row of A that the tile of row `at` begins with, if A is read in place. */
+static size_t row_of_tile(const block *o, size_t at)
+{
+    return o->reads_a ? least(at, o->g->m - ROWS) : at;
+}
 
 /* The step that is loaded; then `next` is loaded, if there is one. */
 INLINE void step(bool has_next, tile_step next, bool a_unsigned, const bool two_rows,
@@ -166,14 +198,33 @@ INLINE void product(const tiles_of *w, const part *p, tile_sums *late, const boo
                     const bool two_panels)
 {
     const size_t rows = late->count / (w->o->steps + 1) + 1;
-    tile_step o = {p->a, p->a_next, p->b, p->b_next, STEP, STEP};
+    tile_step o = {p->a, p->a_next, p->b, p->b_next, p->a_line, STEP};
     if (p->steps > 0)
         TILES_LOAD(o, two_rows, two_panels);
     for (size_t i = 1; i <= p->steps; i++) {
-        o = (tile_step){o.a + TILE, o.a_next + TILE, o.b + TILE, o.b_next + TILE, STEP, STEP};
+        o = (tile_step){
+            o.a + p->a_step, o.a_next + p->a_step, o.b + TILE, o.b_next + TILE, p->a_line, STEP};
         step(i < p->steps, o, w->o->g->a_unsigned, two_rows, two_panels);
         finish_waiting(w->o, &w->f, late, rows);
     }
+}
+
+static part part_of_tile(const block *o, size_t first, bool two_panels)
+{
+    const char *a = o->g->scratch, *b = panel(o, 0), *b_next = panel(o, two_panels);
+    if (!o->reads_a) {
+        a += first * o->steps * STEP;
+        return (part){a, a + o->steps * TILE, b, b_next, o->whole, STEP, TILE};
+    }
+    a = o->g->a;
+    const size_t row = o->g->a_row;
+    return (part){a + row_of_tile(o, first) * row,
+                  a + row_of_tile(o, first + ROWS) * row,
+                  b,
+                  b_next,
+                  o->whole,
+                  row,
+                  STEP};
 }
 
 /* All of k of a tile, and the sums that wait. */
@@ -181,14 +232,14 @@ INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const b
                        const bool two_panels)
 {
     const block *o = w->o;
-    const char *a = (const char *)o->g->scratch + first * o->steps * STEP;
-    part p = {a, a + o->steps * TILE, panel(o, 0), panel(o, two_panels), o->whole};
+    part p = part_of_tile(o, first, two_panels);
+    const char *a = p.a;
     tiles_clear();
     TILES_WRITTEN(a);
     product(w, &p, late, two_rows, two_panels);
     if (o->whole < o->steps) {
         const size_t at = o->whole * TILE;
-        p = (part){a + at, p.a_next + at, o->last, o->last + TILE, 1};
+        p = (part){a + at, p.a_next + at, o->last, o->last + TILE, 1, STEP, TILE};
         product(w, &p, late, two_rows, two_panels);
     }
     finish_waiting(o, &w->f, late, MR);
@@ -196,12 +247,13 @@ INLINE void tile_fixed(const tiles_of *w, size_t first, tile_sums *late, const b
 
 /* ---- blocks ---- */
 
-static void set_rows(tile_sums *s, size_t first, size_t rows)
+static void set_rows(const block *o, tile_sums *s, size_t first, size_t rows)
 {
     s->done = 0;
     s->count = rows;
     for (size_t i = 0; i < rows; i++) {
-        s->from[i] = (uint8_t)i;
+        const size_t at = first + i / ROWS * ROWS;
+        s->from[i] = (uint8_t)(i + at - row_of_tile(o, at));
         s->to[i] = first + i;
     }
 }
@@ -215,11 +267,11 @@ static void columns_of_block(const block *o)
     const bool two_panels = o->cols > 16;
     size_t buffer = 0;
     complete_b(o);
-    o->sums[0].count = o->sums[1].count = 0;
+    o->sums[0].count = o->sums[o->rows > MR].count = 0;
     for (size_t i = 0, rows; i < o->rows; i += MR) {
         rows = least(o->rows - i, MR);
         const bool two_rows = rows > ROWS;
-        TILES_CALL(tile_fixed, two_rows, two_panels, &w, i, &o->sums[!buffer]);
+        TILES_CALL(tile_fixed, two_rows, two_panels, &w, i, &o->sums[buffer ^ (o->rows > MR)]);
         if (o->is_direct && rows % ROWS == 0 && o->cols % 16 == 0) {
             int32_t *c = (int32_t *)g->c + (o->row + i) * g->ldc + o->col;
             tiles_store(c, g->ldc * sizeof *c, two_rows, two_panels);
@@ -227,10 +279,10 @@ static void columns_of_block(const block *o)
         }
         tile_sums *now = &o->sums[buffer];
         tiles_store(now->at, sizeof now->at[0], two_rows, two_panels);
-        set_rows(now, i, rows);
-        buffer ^= 1;
+        set_rows(o, now, i, rows);
+        buffer ^= o->rows > MR;
     }
-    finish_waiting(o, &w.f, &o->sums[!buffer], MR);
+    finish_waiting(o, &w.f, &o->sums[buffer ^ (o->rows > MR)], MR);
     requant_tail(g, o->row, o->col, o->rows, o->cols);
 }
 
@@ -252,14 +304,15 @@ static void run(const takt_gemm_i8 *g)
         run_image(g);
         return;
     }
-    char *last = (char *)g->scratch + a_bytes(g);
+    char *scratch = g->scratch;
     block o = {.g = g,
                .shift = (uint32_t)g->a_zero,
                .steps = (g->k + STEP - 1) / STEP,
                .whole = g->k / STEP,
-               .last = last,
-               .sums = (tile_sums *)(void *)(last + 2 * TILE),
-               .row_sums = (uint32_t *)(void *)(last + 2 * TILE + SUMS_BYTES)};
+               .last = scratch + last_at(g),
+               .sums = (tile_sums *)(void *)(scratch + sums_at(g)),
+               .row_sums = (uint32_t *)(void *)(scratch + row_sums_at(g)),
+               .reads_a = reads_a(g)};
     o.is_direct = g->requant->to == TAKT_REQUANT_I32 && !g->requant->bias && !g->b_zero && !o.shift;
     const size_t most = block_rows(g);
     tiles_begin();
