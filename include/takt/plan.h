@@ -229,11 +229,14 @@ typedef struct takt_plan_info {
     uint64_t weights; /**< constants in the form the kernels read, shared by sessions */
     uint64_t packed;  /**< the part of further constants that is packed for kernels */
     uint64_t state;   /**< per session, outlives runs */
-    uint64_t arena;   /**< per session: activations and scratch */
+    /** Per session: activations and scratch. A step of one task that needs no more than 7 KiB of
+     *  scratch has it on the stack of the thread that runs it instead. */
+    uint64_t arena;
     uint64_t scratch; /**< the largest part of it that is scratch of one step */
     /** Inputs and outputs, where the caller binds none; 64-byte rounded. Outputs for which the
      *  arena has room once they are written lie there, and are not counted; a session with an arena
-     *  of the caller's (takt_session_options.arena) takes memory for them in addition. */
+     *  of the caller's (takt_session_options.arena) takes memory for them in addition. In the
+     *  memory of others, the caller's too, a run may keep other values until it writes them. */
     uint64_t io;
     uint64_t peak;        /**< weights + packed + state + arena + io */
     uint64_t lower_bound; /**< of the arena: no plan in this order of steps can need less */

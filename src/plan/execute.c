@@ -1,8 +1,8 @@
-/* execute.c - the loop that runs a plan. It allocates nothing and decides nothing; it waits only
- * for the segments of other backends. */
+/* execute.c - the loop that runs a plan: allocates nothing, waits only for other backends. */
 #include "plan/execute.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "os/os.h"
 #include "plan/backend.h"
 
@@ -131,17 +131,24 @@ static void run_tasks(call *c, takt_pool *pool, size_t count, bool is_watched)
         takt_pool_run(pool, task, c, count);
 }
 
-/* One task and nothing around it, as in most small steps. */
-static bool is_plain(const takt_step *s)
+static void run_plain(call *c, takt_pool *pool)
 {
-    return s->task_count == 1 && s->before == NULL && s->prepare == NULL && s->after == NULL;
+    c->run = c->step->run;
+    begin_task(c, 0, 0, c->step->shares_pool ? pool : NULL);
+}
+
+/* A function of its own, so that other steps take no such stack. */
+static __attribute__((noinline)) void run_stacked(call *c, takt_pool *pool)
+{
+    _Alignas(TAKT_ALIGN) char scratch[TAKT_STACK_SCRATCH];
+    c->scratch = scratch;
+    run_plain(c, pool);
 }
 
 static void run_step(call *c, takt_pool *pool)
 {
-    if (is_plain(c->step)) {
-        c->run = c->step->run;
-        begin_task(c, 0, 0, c->step->shares_pool ? pool : NULL);
+    if (takt_step_is_plain(c->step)) {
+        (takt_step_is_stacked(c->step) ? run_stacked : run_plain)(c, pool);
         return;
     }
     const poll p = {.base.stops = stops_inside, .call = c};

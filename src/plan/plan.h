@@ -47,6 +47,7 @@ typedef struct takt_buffer {
     size_t offset;   /* ARENA: multiple of 64, and of the device's alignment */
     int first, last; /* the steps between which it must live; -1: before the first step */
     takt_id value;   /* the node whose value it holds first, or TAKT_NONE for scratch */
+    bool is_guest;   /* lies in an output's memory until the output is written */
 } takt_buffer;
 
 /* Elements in a buffer. Kernels get views; graph values have none. */
@@ -242,6 +243,7 @@ typedef struct takt_plan_settings {
     takt_hint hint;              /* the caller's settings */
     const char *donated;         /* names of inputs that steps may write over: "x,y"; or NULL */
     bool changes_sizes;          /* sessions may run it at other sizes than its own */
+    bool is_body;                /* of a subgraph */
     bool is_dry;                 /* no constant is packed or computed: sizes only */
     bool consumes;               /* constants are freed as soon as no step will read them */
     uint64_t passes_off;         /* for subgraphs: the choice of takt_pass_choose for the whole */
@@ -267,10 +269,33 @@ typedef struct takt_size_range {
     bool is_length; /* values decide it, not inputs */
 } takt_size_range;
 
-/* Bytes of scratch that a step takes from the arena: a step of one task uses one worker's. */
-static inline size_t takt_step_scratch(const takt_step *s, int threads)
+/* Scratch of so few bytes lies on the stack of the thread that runs the step: it costs the arena
+ * nothing, and is in cache. */
+enum { TAKT_STACK_SCRATCH = 7 << 10 };
+
+/* One task and nothing around it, as in most small steps. */
+static inline bool takt_step_is_plain(const takt_step *s)
+{
+    return s->task_count == 1 && s->before == NULL && s->prepare == NULL && s->after == NULL;
+}
+
+static inline bool takt_step_is_stacked(const takt_step *s)
+{
+    return (s->scratch_bytes | s->scratch_each) > 0 && s->space == TAKT_HOST &&
+           takt_step_is_plain(s) && s->undo == NULL && s->scratch_bytes <= TAKT_STACK_SCRATCH &&
+           s->scratch_each <= TAKT_STACK_SCRATCH - s->scratch_bytes;
+}
+
+/* Bytes of scratch that a step needs: one of one task, for one worker. */
+static inline size_t takt_step_room(const takt_step *s, int threads)
 {
     return s->scratch_bytes + s->scratch_each * (s->task_count == 1 ? 1 : (size_t)threads);
+}
+
+/* Those that it takes from the arena. */
+static inline size_t takt_step_scratch(const takt_step *s, int threads)
+{
+    return takt_step_is_stacked(s) ? 0 : takt_step_room(s, threads);
 }
 
 /* A plan's memory requirements in a space. */

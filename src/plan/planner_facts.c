@@ -145,5 +145,5 @@ bool takt_planner_has_room(const takt_planner *p)
            (takt_size_align(s->scratch_bytes, TAKT_ALIGN, &all) &&
             takt_size_align(s->scratch_each, TAKT_ALIGN, &each) &&
             takt_size_mul(each, parts, &each) && takt_size_add(all, each, &all) &&
-            all <= p->scratch_room);
+            (all <= p->scratch_room || takt_step_is_stacked(s)));
 }

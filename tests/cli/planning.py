@@ -327,8 +327,10 @@ expect("process: " not in succeeds("run", MLP, "-q"), "-q")
 
 # Tiles of an element-wise step are not larger than its result.
 SMALL = write("small.takt", "model m(x: f32[6, 4], w: f32[6, 1]) { return sigmoid(x * w + x) }\n")
-scratch = parsed("plan", "--json", SMALL)["memory"]["scratch"]
-expect(scratch <= 1024, f"{scratch} bytes of scratch for 24 elements")
+# Then they lie on the stack, as all scratch of a few KiB.
+small = parsed("plan", "--json", SMALL)["memory"]
+expect(0 < small["stack"] <= 1024, f"{small['stack']} bytes of scratch for 24 elements")
+expect(small["scratch"] == 0 and small["arena"] == 0, small)
 
 # A limit covers everything that a plan needs; the suggested limit is enough.
 RESNET = write("resnet18.takt", """layer block(x, filters, stride=1) {

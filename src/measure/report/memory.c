@@ -84,6 +84,18 @@ static uint64_t kept_of(const takt_plan *plan)
     return kept;
 }
 
+/* The most scratch that a step has on the stack of its thread. */
+static uint64_t stack_of(const takt_plan *plan)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const takt_step *s = &plan->steps[i];
+        const uint64_t room = takt_step_is_stacked(s) ? takt_step_room(s, 1) : 0;
+        most = room > most ? room : most;
+    }
+    return most;
+}
+
 static void memory_text(takt_report *r, const takt_plan *plan, const takt_session *s,
                         size_t minimum)
 {
@@ -106,8 +118,9 @@ static void memory_text(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_table_deinit(&t);
     takt_text_add(&r->text, "  arena: lower bound of this order %s, ",
                   takt_figure(info.lower_bound, figure));
-    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s\n", gap,
+    takt_text_add(&r->text, "gap %.1f %%; largest scratch of a step %s", gap,
                   takt_figure(info.scratch, figure));
+    takt_text_add(&r->text, ", on the stack %s\n", takt_figure(stack_of(plan), figure));
     if (minimum > 0 || info.arena == 0)
         takt_text_add(&r->text, "  arena: minimum %s (best order, cheap values made twice), ",
                       takt_figure(minimum, figure));
@@ -139,6 +152,7 @@ static void memory_json(takt_report *r, const takt_plan *plan, const takt_sessio
     takt_report_count(r, "io", info.io);
     takt_report_count(r, "arena", info.arena);
     takt_report_count(r, "scratch", info.scratch);
+    takt_report_count(r, "stack", stack_of(plan));
     takt_report_count(r, "peak", info.peak);
     takt_report_count(r, "lower_bound", info.lower_bound);
     takt_report_count(r, "unshared", info.unshared);

@@ -49,7 +49,7 @@ static void step_row(takt_table *t, const takt_plan *plan, const takt_step *s, s
     takt_table_cell(t, "%zu", s->task_count);
     takt_table_cell(t, "%s", takt_figure(takt_whole(takt_step_cost(plan, s).flops), figure));
     takt_table_cell(t, "%s", takt_figure(bytes, figure));
-    takt_table_cell(t, "%s", takt_figure(takt_step_scratch(s, plan->threads), figure));
+    takt_table_cell(t, "%s", takt_figure(takt_step_room(s, plan->threads), figure));
 }
 
 /* ---- what is bound to a session ---- */
