@@ -242,8 +242,9 @@ static void extent(const takt_tensor_view *v, uintptr_t *low, uintptr_t *high)
     *high = count == 0 ? *low : (uintptr_t)v->data + (uintptr_t)(((above + 1) * bits + 7) / 8);
 }
 
-/* An element-wise step may overwrite its input; any other gets a copy of it. */
-static bool needs_copy(const takt_op_call *c, const takt_op *op, size_t i)
+/* An element-wise step may overwrite its input; any other gets a copy of it, and so do several
+ * steps, whose values may lie in the output before it is written. */
+static bool needs_copy(const takt_op_call *c, const takt_op *op, const takt_session *s, size_t i)
 {
     uintptr_t low, high, from, to;
     extent(&c->in[i], &low, &high);
@@ -251,9 +252,9 @@ static bool needs_copy(const takt_op_call *c, const takt_op *op, size_t i)
         extent(&c->out[k], &from, &to);
         if (low >= to || from >= high)
             continue;
-        const bool is_same = (op->traits & TAKT_ELEMENTWISE) != 0 && low == from && high == to &&
-                             c->in[i].dtype == c->out[k].dtype && takt_view_is_dense(&c->in[i]) &&
-                             takt_view_is_dense(&c->out[k]);
+        const bool is_same = (op->traits & TAKT_ELEMENTWISE) != 0 && s->plan->step_count == 1 &&
+                             low == from && high == to && c->in[i].dtype == c->out[k].dtype &&
+                             takt_view_is_dense(&c->in[i]) && takt_view_is_dense(&c->out[k]);
         if (!is_same)
             return true;
     }
@@ -266,7 +267,7 @@ static takt_status run(const takt_op_call *c, const takt_op *op, takt_session *s
     for (size_t i = 0; i < c->in_count; i++) {
         snprintf(name, sizeof name, "x%zu", i);
         TAKT_TRY(takt_session_bind(s, name, &c->in[i]));
-        if (needs_copy(c, op, i))
+        if (needs_copy(c, op, s, i))
             TAKT_TRY(takt_session_copy_of(s, i, &c->in[i]));
     }
     for (size_t i = 0; i < c->out_count; i++) {

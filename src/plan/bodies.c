@@ -8,6 +8,7 @@
 takt_plan_settings takt_child_settings(const takt_plan_settings *parent)
 {
     takt_plan_settings s = *parent;
+    s.is_body = true;
     s.memory_limit = 0; /* its arena counts in the parent's */
     s.donated = NULL;
     s.rooms = NULL;

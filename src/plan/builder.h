@@ -281,6 +281,11 @@ TAKT_MUST_USE takt_status takt_ports_begin(takt_builder *b);
 bool takt_ports_share(const takt_builder *b);
 bool takt_output_lives(const takt_plan *plan, size_t output, takt_output_life *life);
 TAKT_MUST_USE takt_status takt_ports_fill(takt_builder *b);
+/* Bytes of outputs that have no place in the arena. */
+size_t takt_ports_outside(const takt_plan *plan);
+/* Moves values of the arena into the memory of outputs outside of it; false: there were none. */
+bool takt_guests_invite(const takt_builder *b);
+void takt_guests_leave(takt_plan *plan);
 /* rooms.c: whether the places of `rooms`, a plan for larger sizes or NULL, are sufficient, and
  * taking them. */
 bool takt_rooms_suffice(const takt_plan *plan, const takt_plan *rooms);

@@ -343,21 +343,45 @@ static takt_status place_space(takt_builder *b, takt_space space, bool has_room)
     return TAKT_OK;
 }
 
-takt_status takt_builder_place(takt_builder *b)
+static takt_status place_all(takt_builder *b, bool has_room)
 {
     takt_plan *plan = b->p.plan;
-    const takt_plan *rooms = b->p.settings->rooms;
-    for (size_t i = 0; i < plan->step_count; i++)
-        TAKT_TRY(takt_builder_align_scratch(b, &plan->steps[i]));
     TAKT_TRY(takt_ports_begin(b));
-    const bool has_room = takt_rooms_suffice(plan, rooms);
     for (size_t i = 0; i < plan->space_count; i++)
         TAKT_TRY(place_space(b, (takt_space)i, has_room));
     if (has_room)
-        takt_rooms_take(plan, rooms);
+        takt_rooms_take(plan, b->p.settings->rooms);
+    plan->arena_bytes = plan->space[TAKT_HOST].arena;
+    return takt_ports_fill(b);
+}
+
+/* Values in the memory of outputs, if the arena then is smaller, and no more outputs need memory
+ * outside of it than that saves. */
+static takt_status place_guests(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    const size_t arena = plan->arena_bytes, outside = takt_ports_outside(plan);
+    if (!takt_guests_invite(b))
+        return TAKT_OK;
+    TAKT_TRY(place_all(b, false));
+    if (plan->arena_bytes < arena &&
+        plan->arena_bytes + takt_ports_outside(plan) <= arena + outside)
+        return TAKT_OK;
+    takt_guests_leave(plan);
+    return place_all(b, false);
+}
+
+takt_status takt_builder_place(takt_builder *b)
+{
+    takt_plan *plan = b->p.plan;
+    for (size_t i = 0; i < plan->step_count; i++)
+        TAKT_TRY(takt_builder_align_scratch(b, &plan->steps[i]));
+    const bool has_room = takt_rooms_suffice(plan, b->p.settings->rooms);
+    TAKT_TRY(place_all(b, has_room));
+    if (!has_room)
+        TAKT_TRY(place_guests(b));
     TAKT_TRY(takt_builder_place_forms(b));
     plan->arena_bytes = plan->space[TAKT_HOST].arena;
-    TAKT_TRY(takt_ports_fill(b));
     plan->lower_bound = plan->space[TAKT_HOST].lower_bound;
     plan->unshared_bytes = plan->space[TAKT_HOST].unshared;
     return TAKT_OK;

@@ -60,6 +60,16 @@ takt_status takt_ports_begin(takt_builder *b)
     return TAKT_OK;
 }
 
+size_t takt_ports_outside(const takt_plan *plan)
+{
+    size_t sum = 0, bytes;
+    for (size_t i = 0; i < plan->graph->output_count; i++)
+        if (plan->output_at[i] == SIZE_MAX &&
+            takt_type_bytes(takt_type_of(plan->graph, plan->graph->outputs[i].id), &bytes))
+            sum += takt_round_up(bytes, TAKT_ALIGN);
+    return sum;
+}
+
 static void add(ports *p, size_t *count, size_t offset, size_t bytes)
 {
     p->items[*count] = (taken){offset, offset + takt_round_up(bytes, TAKT_ALIGN)};

@@ -195,7 +195,7 @@ static bool add_outputs(picture *p)
     const takt_plan *plan = p->plan;
     for (size_t i = 0; i < plan->buffer_count; i++) {
         const takt_buffer *b = &plan->buffers[i];
-        if (b->place != TAKT_PLACE_OUTPUT)
+        if (b->place != TAKT_PLACE_OUTPUT || b->is_guest)
             continue;
         const uint32_t at = (uint32_t)p->layout.box_count;
         add_box(p, BOX_OUTPUT, b->index, plan->graph->outputs[b->index].name);
