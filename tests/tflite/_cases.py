@@ -185,6 +185,20 @@ def arithmetic():
         add(f"{op.lower()}_i32", op, [Tensor(I32, [2, 3]), Tensor(I32, [3])], Tensor(I32, []),
             (code, {}))
     add("div_f32", "DIV", [Tensor(F, [2, 5]), Tensor(F, [2, 5])], Tensor(F, []), (29, {}), 1, 3)
+    for dtype in (I8, U8):
+        for act in (0, 1):
+            add(f"div_{act}_{dtype.lower()}", "DIV",
+                [q(dtype, [40, 50], 0.03), weights(dtype, [50], None, 0.07, 1)],
+                q(dtype, [], 0.09), (29, {0: ("b", act)}))
+        add(f"div_by_{dtype.lower()}", "DIV",
+            [q(dtype, [40, 50], 0.7), q(dtype, [40, 50], 0.05, -128 if dtype == I8 else 0)],
+            q(dtype, [], 0.04), (29, {}), 1, 127)
+    for dtype in (I8, I16):
+        pair = [q(dtype, [9, 4]), q(dtype, [9, 4])]
+        add(f"floor_mod_{dtype.lower()}", "FLOOR_MOD", pair, q(dtype, [], 0.1), None, 1, 100)
+        add(f"right_shift_{dtype.lower()}", "RIGHT_SHIFT", pair, q(dtype, [], 0.1), None, 0, 7)
+        add(f"bitwise_xor_{dtype.lower()}", "BITWISE_XOR", pair, q(dtype, [], 0.1))
+        add(f"neg_{dtype.lower()}", "NEG", q(dtype, [400]), q(dtype, [400], 0.1))
     for op in ("MAXIMUM", "MINIMUM"):
         add(f"{op.lower()}_f32", op, [Tensor(F, [2, 5]), Tensor(F, [5])], Tensor(F, []))
         add(f"{op.lower()}_i8", op, [q(I8, [2, 5]), q(I8, [5])], q(I8, []))
@@ -245,6 +259,10 @@ def unary():
             add(f"{op.lower()}_i16_{scale:.4f}", op, q(I16, [4000], scale),
                 q(I16, [4000], 1 / 32768))
     add("elu_i8", "ELU", q(I8, [400]), q(I8, [400], 0.04))
+    for op, scale in (("EXP", 0.002), ("LOG", 0.001), ("GELU", 0.001)):
+        for least in (-32768, 1):
+            add(f"{op.lower()}_{least}_i16", op, q(I16, [4000], 0.0003), q(I16, [4000], scale),
+                (116, {0: ("b", least > 0)}) if op == "GELU" else None, least)
     add("exp_i8", "EXP", q(I8, [400], 0.02), q(I8, [400], 0.06, -100))
     add("log_i8", "LOG", q(I8, [400], 0.02, -128), q(I8, [400], 0.04), None, -100, 127)
     add("abs_i8", "ABS", q(I8, [400]), q(I8, [400], 0.03, -100))

@@ -67,6 +67,9 @@ typedef double takt_tfl_function(double x, const void *user);
 takt_id takt_tfl_table(takt_tfl_call *c, takt_tfl_function *f, const void *user);
 /* A table from numbers: 256 or 65536 of them, by the bits of x. */
 takt_id takt_tfl_look_up(takt_tfl_call *c, takt_id x, takt_dtype dtype, const int64_t *table);
+/* Memory for a table of 65536 entries, the same for all: they are copied when they are complete,
+ * and count with the bytes of the copy. */
+int64_t *takt_tfl_scratch_table(takt_tfl_call *c);
 /* The logistic function and tanh of 16 bits with 3 integer bits, as in recurrent layers; tanh of
  * others too. */
 takt_id takt_tfl_gate(takt_tfl_call *c, takt_id x, bool is_tanh, int integer);
@@ -77,9 +80,12 @@ takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh);
 typedef struct takt_tfl_points {
     int32_t at[513];
 } takt_tfl_points;
-void takt_tfl_set_points(takt_tfl_points *p, double in_scale, int32_t in_zero, double out_scale,
-                         takt_tfl_function *f);
+void takt_tfl_set_points(takt_tfl_points *p, takt_tfl_quant in, float out_scale,
+                         takt_tfl_function *f, const void *user);
 int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x);
+/* The same for all of x, and for an operator that is such a function of its input. */
+takt_id takt_tfl_all_between(takt_tfl_call *c, takt_id x, const takt_tfl_points *p);
+takt_id takt_tfl_points_table(takt_tfl_call *c, takt_tfl_function *f, const void *user);
 
 /* ---- products (product.c) ---- */
 
@@ -97,6 +103,8 @@ typedef struct takt_tfl_product {
     const takt_named_attr *attrs;
 } takt_tfl_product;
 takt_id takt_tfl_integer_product(takt_tfl_call *c, const takt_tfl_product *p);
+/* DIV of bytes (quotient.c). */
+takt_id takt_tfl_quotient(takt_tfl_call *c, int activation);
 /* SQRT or RSQRT of bytes (root.c). */
 takt_id takt_tfl_root(takt_tfl_call *c, bool is_inverse);
 /* Weights of 2 or 4 bits as bytes; others unchanged. */

@@ -93,9 +93,7 @@ static void wide_factor(double scale, bool is_tanh, int32_t *multiplier, int *sh
     *multiplier = m < INT32_MAX ? (int32_t)m : INT32_MAX;
 }
 
-/* Memory for a table, the same for all: they are copied when they are complete, and count with the
- * bytes of the copy. */
-static int64_t *scratch_table(takt_tfl_call *c)
+int64_t *takt_tfl_scratch_table(takt_tfl_call *c)
 {
     enum { ENTRIES = 1 << 16, BYTES = ENTRIES * 2 };
     takt_tfl_import *im = c->im;
@@ -111,7 +109,7 @@ takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh)
 {
     enum { ENTRIES = 1 << 16 };
     const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0));
-    int64_t *table = scratch_table(c);
+    int64_t *table = takt_tfl_scratch_table(c);
     int32_t multiplier;
     int shift;
     if (table == NULL || !takt_tfl_good(c))
@@ -129,31 +127,59 @@ takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh)
     return takt_tfl_look_up(c, takt_tfl_need(c, 0), TAKT_I16, table);
 }
 
-static int32_t held(double x)
+static int32_t held(float x)
 {
     return x < -32768 ? -32768 : x > 32767 ? 32767 : (int32_t)x;
 }
 
-/* Each point is moved by half of the linear interpolation error at the next midpoint. */
-void takt_tfl_set_points(takt_tfl_points *p, double in_scale, int32_t in_zero, double out_scale,
-                         takt_tfl_function *f)
+static float rounded(float x)
 {
-    const double low = in_scale * (-32768 - in_zero), high = in_scale * (32767 - in_zero);
-    const double step = (high - low) / 512;
-    const double scale = 65536 / (out_scale * 32767 - out_scale * -32768);
+    return (float)takt_fx_round((double)x);
+}
+
+/* Each point is moved by half of the linear interpolation error at the next midpoint. All in
+ * floats, as LiteRT does it. */
+void takt_tfl_set_points(takt_tfl_points *p, takt_tfl_quant in, float out_scale,
+                         takt_tfl_function *f, const void *user)
+{
+    const float low = in.scale * (float)(-32768 - in.zero),
+                high = in.scale * (float)(32767 - in.zero);
+    const float step = (high - low) / 512, half = step / 2;
+    const float scale = 65536 / (out_scale * 32767 - out_scale * -32768);
     for (int i = 0; i < 512; i++) {
-        const double here = f(low + i * step, NULL), middle = f(low + i * step + step / 2, NULL),
-                     next = f(low + (i + 1) * step, NULL);
-        const double at = takt_fx_round(here * scale);
-        const double line = takt_fx_round((next * scale + at) / 2);
-        const double miss = takt_fx_round((line - takt_fx_round(middle * scale)) / 2);
-        p->at[i] = held(at - miss);
+        const float at = low + (float)i * step;
+        const float here = (float)f((double)at, user), middle = (float)f((double)(at + half), user),
+                    next = (float)f((double)(low + (float)(i + 1) * step), user);
+        const float point = rounded(here * scale), line = rounded((next * scale + point) / 2),
+                    miss = rounded((line - rounded(middle * scale)) / 2);
+        p->at[i] = held(point - miss);
     }
-    p->at[512] = held(takt_fx_round(f(high, NULL) * scale));
+    p->at[512] = held(rounded((float)f((double)high, user) * scale));
 }
 
 int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x)
 {
     const int32_t i = 256 + (x >> 7), part = x & 0x7f;
     return (int16_t)(uint16_t)(p->at[i] + (((p->at[i + 1] - p->at[i]) * part + 64) >> 7));
+}
+
+takt_id takt_tfl_all_between(takt_tfl_call *c, takt_id x, const takt_tfl_points *p)
+{
+    int64_t *table = takt_tfl_scratch_table(c);
+    for (int32_t v = -32768; table != NULL && v < 32768; v++)
+        table[v & 0xffff] = takt_tfl_between(p, v);
+    return table == NULL ? TAKT_NONE : takt_tfl_look_up(c, x, TAKT_I16, table);
+}
+
+takt_id takt_tfl_points_table(takt_tfl_call *c, takt_tfl_function *f, const void *user)
+{
+    const takt_tfl_quant x = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         y = takt_tfl_quant_of(c, takt_tfl_tensor_out(c, 0));
+    takt_tfl_points points;
+    if (y.zero != 0)
+        (void)takt_tfl_refuse(c, "a result of 16 bits with zero point %d", y.zero);
+    if (!takt_tfl_good(c))
+        return TAKT_NONE;
+    takt_tfl_set_points(&points, x, y.scale, f, user);
+    return takt_tfl_all_between(c, takt_tfl_need(c, 0), &points);
 }

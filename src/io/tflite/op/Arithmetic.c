@@ -151,7 +151,7 @@ static takt_status adapt(takt_tfl_call *c)
     if (!takt_tfl_is_quantised(ty))
         return takt_tfl_done(c, takt_tfl_activate(c, takt_binary(c->g, op, a, b), activation));
     if (op == &takt_op_div)
-        return takt_tfl_refuse(c, "quantised numbers");
+        return takt_tfl_done(c, takt_tfl_quotient(c, activation));
     const takt_id bytes = op == &takt_op_mul ? product_of_one(c, activation)
                                              : sum_of_bytes(c, op == &takt_op_sub, activation);
     if (bytes != TAKT_NONE || !takt_tfl_good(c))

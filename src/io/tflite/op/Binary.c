@@ -5,15 +5,15 @@
 static const struct entry {
     const char *name;
     const takt_op *op;
-    bool compares;
+    bool compares, is_raw; /* is_raw: of quantised tensors LiteRT takes the integers themselves */
 } entries[] = {
-    {"MAXIMUM", &takt_op_max, false},     {"MINIMUM", &takt_op_min, false},
-    {"LESS", &takt_op_lt, true},          {"GREATER", &takt_op_gt, true},
-    {"GREATER_EQUAL", &takt_op_ge, true}, {"LESS_EQUAL", &takt_op_le, true},
-    {"EQUAL", &takt_op_eq, true},         {"NOT_EQUAL", &takt_op_ne, true},
-    {"POW", &takt_op_pow, false},         {"LOGICAL_OR", &takt_op_or, false},
-    {"LOGICAL_AND", &takt_op_and, false}, {"BITWISE_XOR", &takt_op_xor, false},
-    {"RIGHT_SHIFT", &takt_op_shr, false}, {"FLOOR_MOD", &takt_op_mod, false},
+    {"MAXIMUM", &takt_op_max, false, false},     {"MINIMUM", &takt_op_min, false, false},
+    {"LESS", &takt_op_lt, true, false},          {"GREATER", &takt_op_gt, true, false},
+    {"GREATER_EQUAL", &takt_op_ge, true, false}, {"LESS_EQUAL", &takt_op_le, true, false},
+    {"EQUAL", &takt_op_eq, true, false},         {"NOT_EQUAL", &takt_op_ne, true, false},
+    {"POW", &takt_op_pow, false, false},         {"LOGICAL_OR", &takt_op_or, false, false},
+    {"LOGICAL_AND", &takt_op_and, false, false}, {"BITWISE_XOR", &takt_op_xor, false, true},
+    {"RIGHT_SHIFT", &takt_op_shr, false, true},  {"FLOOR_MOD", &takt_op_mod, false, true},
 };
 
 /* Input `i` on its own scale times 2^8, so that both can be compared. */
@@ -38,7 +38,7 @@ static takt_status adapt(takt_tfl_call *c)
     const takt_tfl_tensor *ta = takt_tfl_tensor_in(c, 0), *tb = takt_tfl_tensor_in(c, 1);
     if (!takt_tfl_good(c))
         return c->status;
-    if (takt_tfl_is_quantised(ta) && takt_tfl_is_quantised(tb)) {
+    if (!e->is_raw && takt_tfl_is_quantised(ta) && takt_tfl_is_quantised(tb)) {
         const bool keeps = same_grid(ta, tb) && same_grid(ta, takt_tfl_tensor_out(c, 0));
         if (e->compares) {
             a = raised(c, 0);

@@ -56,15 +56,6 @@ static double one_over(double x, const void *user)
     return 1 / (1 + x);
 }
 
-/* Every number of 16 bits, between the points of `f`. */
-static takt_id all_between(takt_tfl_call *c, takt_id x, const takt_tfl_points *p)
-{
-    int64_t *table = takt_tfl_get(c, 1 << 16, sizeof *table);
-    for (int32_t v = -32768; table != NULL && v < 32768; v++)
-        table[v & 0xffff] = takt_tfl_between(p, v);
-    return table == NULL ? TAKT_NONE : takt_tfl_look_up(c, x, TAKT_I16, table);
-}
-
 /* Held to 16 bits. */
 static takt_id held(takt_tfl_call *c, takt_id x)
 {
@@ -77,14 +68,14 @@ static takt_id sixteen(takt_tfl_call *c, takt_id x, double real)
     const int64_t last = -1;
     takt_tfl_points e, r;
     const float tenth = (float)(10.0 / 65535), unit = (float)(2.0 / 65535);
-    takt_tfl_set_points(&e, (double)tenth, 32767, (double)unit, exponential);
-    takt_tfl_set_points(&r, (double)(float)(1.0 / 65535), -32768, (double)unit, one_over);
+    takt_tfl_set_points(&e, (takt_tfl_quant){tenth, 32767}, unit, exponential, NULL);
+    takt_tfl_set_points(&r, (takt_tfl_quant){(float)(1.0 / 65535), -32768}, unit, one_over, NULL);
     const takt_id greatest =
         takt_tfl_cast(c, takt_reduce_over(g, &takt_op_reduce_max, x, &last, 1, true), TAKT_I32);
     const takt_id apart = takt_sub(g, takt_tfl_cast(c, x, TAKT_I32), greatest);
     const takt_id scaled = takt_tfl_rescale(c, apart, takt_tfl_fixed_of(real / (10.0 / 65535.0)));
     const takt_id part = takt_tfl_cast(
-        c, all_between(c, held(c, takt_add(g, scaled, number(c, 32767))), &e), TAKT_I32);
+        c, takt_tfl_all_between(c, held(c, takt_add(g, scaled, number(c, 32767))), &e), TAKT_I32);
     const takt_id sum = takt_reduce_over(g, &takt_op_reduce_sum, part, &last, 1, true);
     if (sum == TAKT_NONE || !takt_tfl_good(c))
         return TAKT_NONE;
@@ -103,7 +94,7 @@ static takt_id sixteen(takt_tfl_call *c, takt_id x, double real)
     const takt_id moved = takt_binary(g, &takt_op_shr, takt_add(g, up, takt_scalar_i64(g, 1 << 13)),
                                       takt_scalar_i64(g, 14));
     const takt_id place = takt_sub(g, takt_tfl_cast(c, moved, TAKT_I32), number(c, 98304));
-    const takt_id over = takt_tfl_cast(c, all_between(c, held(c, place), &r), TAKT_I64);
+    const takt_id over = takt_tfl_cast(c, takt_tfl_all_between(c, held(c, place), &r), TAKT_I64);
     const takt_id right = takt_sub(g, takt_scalar_i64(g, 31), by);
     const takt_id half = takt_binary(g, &takt_op_shl, takt_scalar_i64(g, 1),
                                      takt_sub(g, right, takt_scalar_i64(g, 1)));

@@ -56,10 +56,19 @@ static const struct entry {
     {"NEG", &takt_op_neg, NULL},
 };
 
-static takt_status wide(takt_tfl_call *c, const struct entry *e)
+/* The least number of the result where there is no logarithm. */
+static double held_log(double x, const void *user)
 {
+    return x <= 0 ? (double)*(const float *)user : log(x);
+}
+
+static takt_status wide(takt_tfl_call *c, const struct entry *e, const void *user)
+{
+    const float least = -32768 * takt_tfl_quant_of(c, takt_tfl_tensor_out(c, 0)).scale;
+    if (e->op == &takt_op_log)
+        return takt_tfl_done(c, takt_tfl_points_table(c, held_log, &least));
     if (e->op != &takt_op_sigmoid && e->op != &takt_op_tanh)
-        return takt_tfl_refuse(c, "integers of 16 bits");
+        return takt_tfl_done(c, takt_tfl_points_table(c, e->table, user));
     return takt_tfl_done(c, takt_tfl_wide_table(c, e->op == &takt_op_tanh));
 }
 
@@ -74,9 +83,11 @@ static takt_status adapt(takt_tfl_call *c)
     const bool approximate = e->op == &takt_op_gelu && takt_tfl_u8(c, 0, 0) != 0;
     if (takt_tfl_is_quantised(takt_tfl_tensor_in(c, 0))) {
         if (takt_type_of(c->g, x)->dtype == TAKT_I16 && e->table != NULL)
-            return wide(c, e);
+            return wide(c, e, &approximate);
         if (e->op == &takt_op_sqrt)
             return takt_tfl_done(c, takt_tfl_root(c, false));
+        if (e->op == &takt_op_neg) /* as LiteRT, of the integers themselves */
+            return takt_tfl_done(c, takt_unary(c->g, e->op, x));
         if (e->table == NULL)
             return takt_tfl_refuse(c, "quantised numbers");
         return takt_tfl_done(c, takt_tfl_table(c, e->table, &approximate));
