@@ -5,8 +5,8 @@ the zoo in integers (`takt zoo get`) and in floats (its text with the weights of
 onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is called in C, the
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
-the weights (its arena, in which scratch lies too, inputs, and outputs that find no room in the
-arena); of these the values alone, that is the inputs and the most bytes of other values that any
+the weights (its arena, in which scratch of more than 7 KiB lies too, inputs, and outputs that
+find no room in the arena); of these the values alone, that is the inputs and the most bytes of other values that any
 step holds at once (what the body of a loop computes is scratch of the loop's step); and LiteRT's
 arena with its own kernels, which has no scratch in it.
 
@@ -83,7 +83,12 @@ def most_held(plan):
     """Bytes of values at the step that has most of them, without what aligns them, as LiteRT's
     arena is counted: inputs are there always, outputs from the step on that writes them."""
     inputs = sum(b["bytes"] for b in plan["buffers"] if b["place"] == "input")
-    held = [(b["bytes"], b["first"], b["last"] if b["place"] == "arena" else len(plan["steps"]))
+    written = {}  # other values may lie in an output's memory before
+    for b in plan["buffers"]:
+        if b["place"] == "output":
+            written[b["name"]] = max(b["first"], written.get(b["name"], -1))
+    held = [(b["bytes"], b["first"],
+             len(plan["steps"]) if b["first"] == written.get(b["name"]) else b["last"])
             for b in plan["buffers"] if b["place"] in ("arena", "output")]
     return inputs + max((sum(size for size, first, last in held if first <= step <= last)
                          for step in range(len(plan["steps"]))), default=0)
