@@ -6,9 +6,9 @@ onnxruntime runs the .onnx that Takt writes of it. One and all threads. Takt is 
 others through Python, which costs LiteRT about 0.5 and onnxruntime about 2 us a run. Ratio = the
 peer's time / Takt's; the verdict is that of the interval. Memory: what Takt's plan needs next to
 the weights (its arena, in which scratch of more than 7 KiB lies too, inputs, and outputs that
-find no room in the arena); of these the values alone, that is the inputs and the most bytes of other values that any
-step holds at once (what the body of a loop computes is scratch of the loop's step); and LiteRT's
-arena with its own kernels, which has no scratch in it.
+find no room in the arena); of these the values alone, that is the inputs and the most bytes of
+other values that any step holds at once (what the body of a loop computes is scratch of the
+loop's step); and LiteRT's arena with its own kernels, which has no scratch in it.
 
     python3 bench/peers/tflite.py [--quick] [--threads N,..] [--only NAME,..]
 """
