@@ -26,17 +26,17 @@ static void dealloc(PyObject *self)
 
 static int init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *keys[] = {"path",      "split",  "limit", "scale", "mean",
-                           "deviation", "window", "label", NULL};
+    static char *keys[] = {"path",      "split",  "limit", "scale",   "mean",
+                           "deviation", "window", "label", "missing", NULL};
     data_object *d = AS(data, self);
     takt_data_options o = {.size = sizeof o};
     PyObject *path;
     unsigned long long limit = 0;
     long long window = 0;
     takt_error error;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|zKdddLz", keys, PyUnicode_FSConverter, &path,
-                                     &o.split, &limit, &o.scale, &o.mean, &o.deviation, &window,
-                                     &o.label))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|zKdddLzz", keys, PyUnicode_FSConverter,
+                                     &path, &o.split, &limit, &o.scale, &o.mean, &o.deviation,
+                                     &window, &o.label, &o.missing))
         return -1;
     o.limit = limit;
     o.window = window;

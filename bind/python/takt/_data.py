@@ -20,8 +20,8 @@ class Dataset:
 
     def __init__(self, path: Any, *, split: Optional[str] = None, limit: int = 0,
                  scale: float = 0.0, mean: float = 0.0, deviation: float = 0.0, window: int = 0,
-                 label: Optional[str] = None):
-        self._raw = _takt.Data(path, split, limit, scale, mean, deviation, window, label)
+                 label: Optional[str] = None, missing: Optional[str] = None):
+        self._raw = _takt.Data(path, split, limit, scale, mean, deviation, window, label, missing)
         self._fields = [TensorInfo(n, t, tuple(dims)) for n, t, dims in self._raw.fields()]
 
     @property

@@ -11,6 +11,21 @@ import takt
 SPIRALS = os.path.join(os.environ["TAKT_ROOT"], "examples", "spirals.csv")
 
 
+class Tables(unittest.TestCase):
+    def test_words_and_missing_values(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "table.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("a,b,kind\n1,2,pear\n3,,apple\n5,6,apple\n")
+            with self.assertRaisesRegex(takt.Error, "line 3, column 2 .b."):
+                takt.Dataset(path)
+            data = takt.Dataset(path, missing="skip")
+            self.assertEqual(data.take(range(2))["labels"].tolist(), [1, 0])
+            self.assertIn("0 apple, 1 pear", data.describe())
+            filled = takt.Dataset(path, missing="-1").take(range(3))
+            self.assertEqual(filled["x"].tolist(), [[1, 2], [3, -1], [5, 6]])
+
+
 class Loading(unittest.TestCase):
     def test_threads_end(self):
         class Broken:
