@@ -7,7 +7,7 @@ import shutil
 import struct
 import zipfile
 
-from _cli import expect, fails, finish, parsed, path, succeeds, write
+from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
 
 NET = write("words_net.takt", """model net(x: f32[batch, 6]) seed=2 {
   return dense(x, 3)
@@ -154,8 +154,17 @@ def windows():
     expect("auc   nan: undefined" in told, told)
 
 
+def fewer_classes():
+    """A part without one of the classes gives others its number, which is said."""
+    for name, kinds, is_told in (("all", "abc", False), ("some", "ac", True)):
+        rows = "".join(f"1,2,3,4,5,6,{kind}\n" for kind in kinds)
+        run = takt("eval", NET, "--data", store(name + ".csv", rows.encode()))
+        expect(("2 classes (a to c), the model 3 outputs" in run.stderr) == is_told, run.stderr)
+
+
 tables()
 windows()
+fewer_classes()
 words_in_archives()
 texts()
 finish()

@@ -130,6 +130,23 @@ static void tell_form(const takt_tool *t, const takt_data *d, const takt_data_op
                 (long long)o->picture_width);
 }
 
+/* Classes are numbered by the words that occur: one that is missing shifts those after it. */
+static void tell_classes(const takt_tool *t, const takt_model *m, const takt_data *d)
+{
+    const takt_desc *out =
+        m != NULL && takt_model_output_count(m) > 0 ? takt_model_output(m, 0) : NULL;
+    const int64_t classes = takt_data_classes(d);
+    const int64_t outputs = out != NULL && out->rank > 1 ? out->dims[out->rank - 1] : 0;
+    if (takt_data_class_name(d, 0) == NULL || classes >= outputs || tool_on(t, TAKT_F_QUIET))
+        return;
+    fprintf(
+        stderr,
+        "takt: the data has %lld classes (%s to %s), the model %lld outputs: if the data it was "
+        "trained on had others, numbers of classes differ\n",
+        (long long)classes, takt_data_class_name(d, 0), takt_data_class_name(d, classes - 1),
+        (long long)outputs);
+}
+
 /* --limit is the most, so that one command suits data of any size. */
 static void tell_limit(const takt_tool *t, const takt_data *d, const char *path)
 {
@@ -181,6 +198,7 @@ takt_data *tool_open_data(takt_tool *t, const takt_model *m, int *code)
         data = NULL;
     } else if (data != NULL) {
         tell_limit(t, data, found);
+        tell_classes(t, m, data);
     } else if (strcmp(t->verb->name, "data") == 0) {
         tool_data_bad(t, found);
     }
