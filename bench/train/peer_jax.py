@@ -11,6 +11,7 @@ os.environ["XLA_FLAGS"] = ("--xla_cpu_multi_thread_eigen=false intra_op_parallel
 if hasattr(os, "sched_setaffinity"):  # XLA uses as many threads as there are processors
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
+os.environ["JAX_PLATFORMS"] = "cpu"  # also where it sees a GPU
 import jax  # noqa: E402: after the number of threads is set
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
