@@ -1,6 +1,7 @@
 /* fz_data.c - any bytes as a data set: what opens can be described and taken out, twice alike.
  *
- * The first byte chooses the ending of the file's name, which tables and CIFAR's files go by.
+ * The first byte chooses the ending of the file's name, which tables and CIFAR's files go by, and
+ * what becomes of missing values.
  */
 #include <takt/data.h>
 
@@ -52,7 +53,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     takt_ctx *ctx;
     takt_data *d;
     if (takt_ctx_create(&config, &ctx) == TAKT_OK) {
-        const takt_data_options options = {.window = data[0] < 128 ? 0 : data[0] / 4};
+        static const char *const missing[] = {NULL, NULL, "skip", "0.5"};
+        const takt_data_options options = {.window = data[0] < 128 ? 0 : data[0] / 4,
+                                           .missing = missing[data[0] / 4 % 4]};
         const takt_status status = takt_data_open(ctx, name, &options, &d);
         must((status == TAKT_OK) == (d != NULL) && status != TAKT_ERR_INTERNAL);
         must(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
