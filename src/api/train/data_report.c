@@ -33,8 +33,9 @@ static facts facts_of(const takt_data *d, const takt_data_place *p)
 {
     facts f = {0};
     double sum = 0, squares = 0, count = 0;
+    const bool is_float = takt_dtype_is_float(p->tensor->type.dtype);
     for (uint64_t row = 0; row < d->set.samples; row++) {
-        f.bad += is_bad(p, row);
+        f.bad += is_float && is_bad(p, row);
         for (size_t i = 0; i < p->size; i++) {
             const double v = number_at(p, row, i);
             if (!isfinite(v))
