@@ -16,7 +16,11 @@ size_t takt_hf_grain(const takt_hf_order *o, size_t bytes)
     case TAKT_HF_AS_IS:
     case TAKT_HF_FLAT:
     case TAKT_HF_BEHIND: return 1;
-    case TAKT_HF_PAIRS: return o->size * o->width; /* rows stay in their head */
+    case TAKT_HF_PAIRS:
+    case TAKT_HF_GROUPED: return o->size * o->width; /* rows stay in their head */
+    case TAKT_HF_SWAPPED:
+    case TAKT_HF_EVEN:
+    case TAKT_HF_ODD: return bytes / o->rows * o->inner;
     case TAKT_HF_PLUS_ONE:
     case TAKT_HF_DECAY: return bytes / o->rows;
     default: return 0;
@@ -30,15 +34,11 @@ static size_t paired(const takt_hf_order *o, size_t row)
     return row - in + (in < half ? 2 * in : 2 * (in - half) + 1);
 }
 
-/* [groups, queries + 2, size] as [groups, queries, size], [groups, size], [groups, size]. */
-static size_t grouped(const takt_hf_order *o, size_t row)
+size_t takt_hf_grouped(const takt_hf_order *o, size_t head)
 {
-    const size_t head = row / o->size, all = o->queries + 2;
-    const size_t group = head / all, part = head % all;
-    const size_t to = part < o->queries    ? group * o->queries + part
-                      : part == o->queries ? o->groups * o->queries + group
-                                           : o->groups * (o->queries + 1) + group;
-    return to * o->size + row % o->size;
+    const size_t all = o->groups * o->queries, part = head < all ? 0 : 1 + (head - all) / o->groups;
+    const size_t group = part == 0 ? head / o->queries : (head - all) % o->groups;
+    return group * (o->queries + 2) + (part == 0 ? head % o->queries : o->queries + part - 1);
 }
 
 static void put_elements(const uint8_t *from, size_t from_step, size_t count, size_t bytes,
@@ -76,7 +76,6 @@ static void put_row(const takt_hf_order *o, const uint8_t *from, size_t row, uin
 {
     switch (o->move) {
     case TAKT_HF_PAIRS: memcpy(to + paired(o, row) * o->width, from, o->width); break;
-    case TAKT_HF_GROUPED: memcpy(to + grouped(o, row) * o->width, from, o->width); break;
     case TAKT_HF_TRANSPOSED: transpose(o, from, row, to); break;
     case TAKT_HF_SWAPPED:
     case TAKT_HF_EVEN:

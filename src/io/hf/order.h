@@ -35,8 +35,11 @@ bool takt_hf_is_plain(const takt_hf_order *o);
 /* In what multiples of bytes the tensor, of `bytes`, can be made of rows from the same place in the
  * file; 0: only as a whole. */
 size_t takt_hf_grain(const takt_hf_order *o, size_t bytes);
-/* Puts rows [first, first + count), which are at `rows`, into the tensor that begins at `to`, or
- * into a part of it, where `first` counts from the beginning of the part. */
+/* GROUPED: where in the file a head of the tensor is. [groups, queries + 2, size] becomes [groups,
+ * queries, size], [groups, size], [groups, size]. */
+size_t takt_hf_grouped(const takt_hf_order *o, size_t head);
+/* For the other moves: puts rows [first, first + count), which are at `rows`, into the tensor that
+ * begins at `to`, or into a part of it, where `first` counts from the beginning of the part. */
 void takt_hf_put_rows(const takt_hf_order *o, const uint8_t *rows, size_t first, size_t count,
                       uint8_t *to);
 

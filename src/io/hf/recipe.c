@@ -60,10 +60,21 @@ static takt_status read_ordered(const recipe *r, size_t first, size_t count, uin
     return status;
 }
 
+/* Heads that lie apart in the file. */
+static takt_status read_heads(const recipe *r, size_t first, size_t count, uint8_t *to)
+{
+    const size_t head = r->order.size * r->order.width;
+    for (size_t at = first; at < first + count; at += head, to += head)
+        TAKT_TRY(read_part(r, 0, takt_hf_grouped(&r->order, at / head) * head, head, to));
+    return TAKT_OK;
+}
+
 static takt_status read(void *user, size_t first, size_t count, void *to)
 {
     const recipe *r = user;
     uint8_t *out = to;
+    if (r->order.move == TAKT_HF_GROUPED)
+        return read_heads(r, first, count, to);
     if (!takt_hf_is_plain(&r->order))
         return read_ordered(r, first, count, to);
     for (size_t n; count > 0; first += n, count -= n, out += n) {
