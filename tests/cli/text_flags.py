@@ -73,6 +73,7 @@ def two_texts():
     fails(2, "generate", TINY, "-p", "b", "-j", '{"const": 1}', says=["--json-schema"])
     fails(2, "generate", "-m", TINY, "a", "b", says=["does not take the argument b"])
     fails(2, "generate", "-m", TINY, says=["the text is missing"])
+    fails(1, "generate", TMP, "-p", "b", says=["cannot open", "config.json"])
 
 
 def too_long():

@@ -177,6 +177,8 @@ static void file_within(const char *path, char *hint, size_t size)
                 snprintf(hint, size, "name a file in it, such as %.200s%s%.200s", path,
                          length > 0 && path[length - 1] == '/' ? "" : "/", l.names[i]);
         }
+    if (hint[0] == '\0' && !has_name(&l, "config.json"))
+        snprintf(hint, size, "a folder of a model has config.json in it; this one has none");
     for (size_t i = 0; i < l.count; i++)
         free(l.names[i]);
     free(l.names);
