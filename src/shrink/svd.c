@@ -4,26 +4,37 @@
  * singular values (Hestenes 1958). Columns are contiguous, so that a pair is two vectors. */
 #include "shrink/svd.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { SWEEPS = 60 };
+enum { SWEEPS = 60, LANES = 8 };
 
 typedef struct work {
     int64_t length, count; /* of a column; columns */
     double *w;             /* count columns of `length` */
     double *v;             /* count columns of `count`: the accumulated rotations */
+    double *squares;       /* of the lengths of the columns of w */
+    double least;          /* cosine of an angle that counts as right: the rounding of a product */
 } work;
 
+/* In lanes, which do not wait for each other. */
 static double dot(const double *a, const double *b, int64_t n)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
+    double lane[LANES] = {0}, sum = 0;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int64_t k = 0; k < LANES; k++)
+            lane[k] += a[i + k] * b[i + k];
+    for (; i < n; i++)
         sum += a[i] * b[i];
+    for (int64_t k = 0; k < LANES; k++)
+        sum += lane[k];
     return sum;
 }
 
-static void rotate(double *a, double *b, int64_t n, double c, double s)
+static inline void rotate_some(double *restrict a, double *restrict b, int64_t n, double c,
+                               double s)
 {
     for (int64_t i = 0; i < n; i++) {
         const double x = a[i], y = b[i];
@@ -32,19 +43,48 @@ static void rotate(double *a, double *b, int64_t n, double c, double s)
     }
 }
 
+static void rotate(double *restrict a, double *restrict b, int64_t n, double c, double s)
+{
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) /* a count that compilers turn into vectors */
+        rotate_some(a + i, b + i, LANES, c, s);
+    rotate_some(a + i, b + i, n - i, c, s);
+}
+
+/* The square of a column that a rotation changed from `old`: computed again where little is left.
+ */
+static double square(const double *a, int64_t n, double old, double now)
+{
+    return now > old / 16 ? now : dot(a, a, n);
+}
+
 /* Makes two columns orthogonal; false if they are already. */
 static bool orthogonalise(work *k, int64_t i, int64_t j)
 {
     double *a = k->w + i * k->length, *b = k->w + j * k->length;
-    const double aa = dot(a, a, k->length), bb = dot(b, b, k->length), ab = dot(a, b, k->length);
-    if (fabs(ab) <= 1e-15 * sqrt(aa * bb) || ab == 0)
+    const double aa = k->squares[i], bb = k->squares[j], ab = dot(a, b, k->length);
+    if (fabs(ab) <= k->least * sqrt(aa * bb) || ab == 0)
         return false;
     const double zeta = (bb - aa) / (2 * ab);
     const double t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
     const double c = 1 / sqrt(1 + t * t);
     rotate(a, b, k->length, c, c * t);
     rotate(k->v + i * k->count, k->v + j * k->count, k->count, c, c * t);
+    k->squares[i] = square(a, k->length, aa, aa - t * ab);
+    k->squares[j] = square(b, k->length, bb, bb + t * ab);
     return true;
+}
+
+/* Every pair once; false: none had to be rotated. */
+static bool sweep(work *k)
+{
+    bool has_rotated = false;
+    for (int64_t i = 0; i < k->count; i++)
+        k->squares[i] = dot(k->w + i * k->length, k->w + i * k->length, k->length);
+    for (int64_t i = 0; i < k->count; i++)
+        for (int64_t j = i + 1; j < k->count; j++)
+            has_rotated = orthogonalise(k, i, j) || has_rotated;
+    return has_rotated;
 }
 
 /* The largest first. */
@@ -67,29 +107,26 @@ takt_status takt_svd_make(takt_arena *arena, const double *a, int64_t rows, int6
                           takt_svd *svd)
 {
     const bool flips = columns > rows;
-    work k = {flips ? columns : rows, flips ? rows : columns, NULL, NULL};
+    work k = {.length = flips ? columns : rows, .count = flips ? rows : columns};
+    k.least = DBL_EPSILON * sqrt((double)k.length);
     *svd = (takt_svd){.rows = rows, .columns = columns, .count = k.count};
     k.w = takt_arena_array(arena, (size_t)(k.length * k.count), sizeof *k.w);
     k.v = takt_arena_array(arena, (size_t)(k.count * k.count), sizeof *k.v);
+    k.squares = takt_arena_array(arena, (size_t)k.count, sizeof *k.squares);
     double *left = takt_arena_array(arena, (size_t)(k.length * k.count), sizeof *left);
     double *right = takt_arena_array(arena, (size_t)(k.count * k.count), sizeof *right);
     int64_t *place = takt_arena_array(arena, (size_t)k.count, sizeof *place);
     svd->s = takt_arena_array(arena, (size_t)k.count, sizeof *svd->s);
-    if (k.w == NULL || k.v == NULL || left == NULL || right == NULL || place == NULL ||
-        svd->s == NULL)
+    if (k.w == NULL || k.v == NULL || k.squares == NULL || left == NULL || right == NULL ||
+        place == NULL || svd->s == NULL)
         return TAKT_ERR_MEMORY;
     for (int64_t c = 0; c < k.count; c++) {
         k.v[c * k.count + c] = 1;
         for (int64_t r = 0; r < k.length; r++)
             k.w[c * k.length + r] = flips ? a[c * columns + r] : a[r * columns + c];
     }
-    bool has_rotated = true;
-    for (int sweep = 0; sweep < SWEEPS && has_rotated; sweep++) {
-        has_rotated = false;
-        for (int64_t i = 0; i < k.count; i++)
-            for (int64_t j = i + 1; j < k.count; j++)
-                has_rotated = orthogonalise(&k, i, j) || has_rotated;
-    }
+    for (int i = 0; i < SWEEPS && sweep(&k); i++)
+        ;
     order(&k, svd->s, place);
     for (int64_t c = 0; c < k.count; c++) {
         const double *w = k.w + place[c] * k.length, *v = k.v + place[c] * k.count;
