@@ -174,6 +174,7 @@ bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
     if (e->program != NULL) {
         out->tail = tail;
         out->user = run;
+        out->is_late = true;
         return true;
     }
     if (e->bias >= 0)
@@ -188,6 +189,15 @@ bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out)
         out->user = run;
     }
     return e->bias >= 0 || e->residual >= 0 || e->act != TAKT_GEMM_ACT_NONE || e->last != NULL;
+}
+
+void takt_epilogue_product(takt_gemm_f32_fn *run, takt_gemm_f32 *g, const takt_epilogue_f32 *e)
+{
+    const bool is_late = e != NULL && e->is_late && g->m > 0 && g->n > 0;
+    g->epilogue = is_late ? NULL : e;
+    run(g);
+    if (is_late)
+        e->tail(e->user, g->c, g->ldc, 0, 0, g->m, g->n);
 }
 
 void takt_epilogue_finish(takt_epilogue_run *run, const takt_conv_block *block)

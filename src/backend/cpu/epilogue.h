@@ -43,6 +43,8 @@ typedef struct takt_epilogue_run {
 size_t takt_epilogue_scratch(const takt_cpu_epilogue *e);
 /* Arguments of a gemm_f32 kernel; `run` must outlive the call. False: nothing to do. */
 bool takt_epilogue_f32_for(takt_epilogue_run *run, takt_epilogue_f32 *out);
+/* The product with its epilogue, or with NULL. */
+void takt_epilogue_product(takt_gemm_f32_fn *run, takt_gemm_f32 *g, const takt_epilogue_f32 *e);
 /* The epilogue of a product whose kernel has none, on a block that is complete. */
 void takt_epilogue_finish(takt_epilogue_run *run, const takt_conv_block *block);
 

@@ -51,6 +51,8 @@ typedef struct takt_epilogue_f32 {
     float lo, hi, slope;
     takt_gemm_f32_tail_fn *tail;
     void *user;
+    bool is_late; /* the tail costs as much for a few elements as for many: callers of kernels may
+                   * call it themselves, for all of C */
 } takt_epilogue_f32;
 
 /* Blocking of a large product; it cannot change the bits. Zero: the kernel's default. */

@@ -120,7 +120,7 @@ static void run(const takt_step *s, const takt_task *t)
                        .adds_zero = o->k_row > o->k};
     size_t first, end;
     takt_cpu_share(o->batch * f->blocks * o->groups, 1, t->index, s->task_count, &first, &end);
-    for (size_t i = first; i < end && !takt_poll_stops(t->poll); i++) {
+    for (size_t i = first, begun = first; i < end && !takt_poll_stops(t->poll); i++) {
         const size_t group = i % o->groups, block = i / o->groups;
         const size_t sample = block / f->blocks, line = block % f->blocks * f->lines;
         const float *from = x + sample * o->x_sample + group * f->channels;
@@ -129,8 +129,13 @@ static void run(const takt_step *s, const takt_task *t)
             copy_line(f, from, line * o->stride[1] + l, copy + l * f->width * f->channels);
         c.w = w + group * takt_panels_columns(takt_near_panels, o->cout) * o->k;
         c.y = NULL;
-        takt_near_lines_run(&f->near, s, t, &c, (sample * o->out[1] + line) * o->out[2],
-                            group * o->cout);
+        const size_t row = (sample * o->out[1] + line) * o->out[2];
+        takt_near_lines_run(&f->near, s, t, &c, row, group * o->cout);
+        if (i + 1 < end && group + 1 < o->groups)
+            continue;
+        takt_near_lines_end(&f->near, s, t, row, c.lines * o->out[2], begun % o->groups * o->cout,
+                            (i + 1 - begun) * o->cout);
+        begun = i + 1;
     }
 }
 
@@ -250,6 +255,7 @@ takt_status takt_conv_groups_compile(takt_planner *p)
     TAKT_TRY(set_taps(p, f));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, s->groups * s->cout, &f->near.end));
+    f->near.is_part = true;
     p->step->data = f;
     p->step->run = run;
     set_lines(p, f, most_lines(p, f));

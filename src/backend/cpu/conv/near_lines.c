@@ -47,10 +47,27 @@ void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const tak
     sum_chunks(l->run, c);
     const takt_conv_block block = {
         .y = c->y, .ld = c->ld, .rows = c->lines * c->columns, .columns = c->channels};
-    if (ends && !is_known)
+    if (ends && !is_known && !(l->is_part && e.is_late))
         takt_conv_finish(&e, &block);
-    else if (ends && e.tail != NULL)
+    else if (ends && is_known && e.tail != NULL)
         e.tail(e.user, block.y, block.ld, 0, 0, block.rows, block.columns);
+}
+
+void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const takt_task *t,
+                         size_t row, size_t rows, size_t column, size_t columns)
+{
+    const size_t ld = l->end.epilogue.columns;
+    takt_conv_ending ending = {.end = &l->end,
+                               .run = {.epilogue = &l->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + l->registers,
+                                       .row = row,
+                                       .column = column}};
+    takt_epilogue_f32 e;
+    float *y = (float *)takt_view_data(t, &s->out[0]) + row * ld + column;
+    if (takt_conv_end_for(&ending, &e) && e.is_late)
+        e.tail(e.user, y, ld, 0, 0, rows, columns);
 }
 
 void takt_near_pack(const takt_conv_shape *shape, const float *from, float *to)

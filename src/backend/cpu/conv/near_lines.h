@@ -10,6 +10,7 @@ typedef struct takt_near_lines {
     takt_conv_f32_fn *run;
     takt_conv_end end;
     size_t registers; /* offset in a worker's scratch */
+    bool is_part;     /* of the channels: takt_near_lines_end follows when all have been computed */
 } takt_near_lines;
 
 /* `c` is complete except for y and the epilogue: for position `row` of all outputs and channels
@@ -17,6 +18,11 @@ typedef struct takt_near_lines {
  * adjacent if the channels fill one panel. */
 void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
                          takt_conv_f32 *c, size_t row, size_t column);
+
+/* A program that ends the outputs goes over all channels of a block at once, since it costs as much
+ * for a few elements as for many: rows from `row` on, `columns` channels from `column` on. */
+void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const takt_task *t,
+                         size_t row, size_t rows, size_t column, size_t columns);
 
 /* Weights as that kernel reads them, nothing padded. */
 static const takt_panels takt_near_panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};

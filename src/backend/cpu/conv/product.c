@@ -40,8 +40,9 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                                        .row = b->row,
                                        .column = first}};
     takt_epilogue_f32 epilogue;
-    const bool ends = takt_conv_end_for(&ending, &epilogue);
     const bool rounds = takt_conv_product_rounds(f), tiles = takt_conv_product_tiles(f);
+    const bool ends =
+        takt_conv_end_for(&ending, &epilogue) && (c->groups == 1 || tiles || !epilogue.is_late);
     float *y = rounds ? NULL : takt_conv_out(&f->memory, s, t);
     float *tile = (float *)(void *)(own + f->tile);
     takt_gemm_stored stored;
@@ -56,19 +57,38 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
                        .b_first = b->column,
                        .c = tiles ? tile : y + b->row * outputs + first,
                        .ldc = tiles ? b->columns : outputs,
-                       .epilogue = ends ? &epilogue : NULL,
                        .scratch = t->scratch_own,
                        .blocking = f->blocking,
                        .ways = f->ways,
                        .poll = t->poll};
     takt_narrow_use(&g, &f->narrow, b->weights, takt_panels_columns(f->panels, c->cout), &stored);
-    f->run(&g);
+    takt_epilogue_product(f->run, &g, ends ? &epilogue : NULL);
     const takt_conv_rounded result = {tile, b->rows, b->columns, b->row, first, outputs};
     if (rounds)
         takt_conv_round(&f->memory, s, t, &result);
     else if (tiles)
         takt_conv_spread(&(takt_conv_tile){tile, b->row, b->rows, first, b->columns}, outputs,
                          c->positions, y);
+}
+
+/* What ends groups [unit, last) of some rows, if that is better done for all of them at once. */
+static void end_groups(const takt_step *s, const takt_task *t, size_t row, size_t rows, size_t unit,
+                       size_t last)
+{
+    const takt_conv_product *f = s->data;
+    const takt_conv_shape *c = &f->shape;
+    const size_t outputs = c->groups * c->cout, first = unit * c->cout;
+    takt_conv_ending ending = {.end = &f->end,
+                               .run = {.epilogue = &f->end.epilogue,
+                                       .step = s,
+                                       .task = t,
+                                       .registers = (char *)t->scratch_own + f->registers,
+                                       .row = row,
+                                       .column = first}};
+    takt_epilogue_f32 e;
+    if (c->groups > 1 && !takt_conv_product_tiles(f) && takt_conv_end_for(&ending, &e) && e.is_late)
+        e.tail(e.user, takt_conv_out(&f->memory, s, t) + row * outputs + first, outputs, 0, 0, rows,
+               (last - unit) * c->cout);
 }
 
 /* Channels [unit, last), as many at a time as a tile has room for. */
@@ -158,6 +178,7 @@ void takt_conv_product_run(const takt_step *s, const takt_task *t)
             else
                 multiply(s, t, &b, from);
         }
+        end_groups(s, t, row, rows, unit, last);
     }
 }
 

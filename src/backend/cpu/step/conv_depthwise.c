@@ -100,21 +100,20 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
                                            .row = line * c->in[2]}};
         takt_epilogue_f32 epilogue;
         const bool ends = takt_conv_end_for(&ending, &epilogue);
-        const takt_gemm_f32 g = {.m = (next - line) * c->in[2],
-                                 .n = c->cout,
-                                 .k = c->k,
-                                 .a = (const float *)takt_view_data(t, &s->in[0]) +
-                                      line * c->in[2] * c->cin,
-                                 .a_row = c->cin,
-                                 .a_col = 1,
-                                 .b = takt_view_data(t, &s->in[f->w]),
-                                 .b_n = c->cout,
-                                 .c = ring_at(f, t, line),
-                                 .ldc = c->cout,
-                                 .epilogue = ends ? &epilogue : NULL,
-                                 .scratch = t->scratch_own,
-                                 .blocking = f->blocking};
-        f->run(&g);
+        takt_gemm_f32 g = {.m = (next - line) * c->in[2],
+                           .n = c->cout,
+                           .k = c->k,
+                           .a = (const float *)takt_view_data(t, &s->in[0]) +
+                                line * c->in[2] * c->cin,
+                           .a_row = c->cin,
+                           .a_col = 1,
+                           .b = takt_view_data(t, &s->in[f->w]),
+                           .b_n = c->cout,
+                           .c = ring_at(f, t, line),
+                           .ldc = c->cout,
+                           .scratch = t->scratch_own,
+                           .blocking = f->blocking};
+        takt_epilogue_product(f->run, &g, ends ? &epilogue : NULL);
     }
 }
 

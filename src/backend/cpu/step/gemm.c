@@ -43,6 +43,7 @@ static const takt_epilogue_f32 *ending_use(const ending *e, const ending_place *
     return takt_epilogue_f32_for(&room->run, &room->epilogue) ? &room->epilogue : NULL;
 }
 
+#define ending_run takt_epilogue_product
 #define use_packed takt_narrow_use
 
 static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const takt_product *mm,

@@ -50,6 +50,12 @@ static const takt_epilogue_f64 *ending_use(const ending *e, const ending_place *
     return NULL;
 }
 
+static void ending_run(takt_gemm_f64_fn *run, takt_gemm_f64 *g, const takt_epilogue_f64 *e)
+{
+    g->epilogue = e;
+    run(g);
+}
+
 static const takt_kernel *fast_kernel(takt_planner *p, takt_id weights, const takt_product *mm,
                                       takt_narrow *n)
 {
