@@ -3,10 +3,13 @@
  *
  * Within a phase dx is an ordinary product of patches of dy with the weights of these taps; k is
  * (taps, output channels). Patches reach over the border of dy as zeros, which are multiplied.
+ * A transposed convolution of a model is one, and what follows it then ends each product: its
+ * operands are the same at all positions (step/conv_grad.c).
  */
 #include <string.h>
 
 #include "backend/cpu/conv/dx.h"
+#include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/grad.h"
 #include "backend/cpu/conv/run.h"
 #include "base/size.h"
@@ -21,8 +24,11 @@ typedef struct facts {
     takt_dx_phases all;
     size_t w, packed_at;
     bool is_packed;
-    bool writes_rows;            /* rows of dx follow each other */
-    size_t grain, patches, tile; /* offsets in a worker's scratch; the kernel's comes first */
+    takt_conv_end end;
+    bool writes_rows; /* rows of dx follow each other */
+    size_t grain;
+    /* Offsets in a worker's scratch; the kernel's comes first. */
+    size_t patches, tile, bias, registers;
 } facts;
 
 /* The original weights, or already widened ones. */
@@ -168,28 +174,49 @@ static void scatter(const facts *f, const block *b, const float *tile, float *dx
                     tile + r * b->b->n + m * f->shape.cin, dx);
 }
 
+/* The end of a product whose columns are those of several phases; false: there is none. */
+static bool ends(const block *b, takt_conv_ending *ending, takt_epilogue_f32 *e)
+{
+    const facts *f = ending->run.step->data;
+    const size_t channels = f->shape.cin;
+    float *bias = (float *)(void *)((char *)ending->run.task->scratch_own + f->bias);
+    if (!takt_conv_end_for(ending, e))
+        return false;
+    if (e->bias == NULL)
+        return true;
+    for (size_t m = 0; m < b->b->members; m++)
+        memcpy(bias + m * channels, e->bias, channels * sizeof *bias);
+    e->bias = bias;
+    return true;
+}
+
 static void multiply(const takt_step *s, const takt_task *t, const block *b)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
+    char *registers = (char *)t->scratch_own + f->registers;
+    takt_conv_ending ending = {
+        .end = &f->end,
+        .run = {.epilogue = &f->end.epilogue, .step = s, .task = t, .registers = registers}};
+    takt_epilogue_f32 epilogue;
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);
     const float *dy = takt_conv_in(&f->memory, s, t, 0) + b->group * c->cout * c->y_channel;
     float *dx = takt_conv_out(&f->memory, s, t) + b->group * c->cin * c->x_channel;
     if (!b->b->reads_rows && b->b->k > 0) /* without channels a kernel may have any size */
         gather(f, b, dy, patches);
-    const takt_gemm_f32 g = {.m = b->rows,
-                             .n = b->b->n,
-                             .k = b->b->k,
-                             .a = b->b->reads_rows ? dy + b->row * c->y_position : patches,
-                             .a_row = b->b->reads_rows ? c->y_position : b->b->k,
-                             .a_col = 1,
-                             .b = b->weights,
-                             .b_n = b->b->n,
-                             .c = f->writes_rows ? dx + b->row * c->x_at[2] : tile,
-                             .ldc = f->writes_rows ? c->x_at[2] : b->b->n,
-                             .scratch = t->scratch_own};
-    f->run(&g);
+    takt_gemm_f32 g = {.m = b->rows,
+                       .n = b->b->n,
+                       .k = b->b->k,
+                       .a = b->b->reads_rows ? dy + b->row * c->y_position : patches,
+                       .a_row = b->b->reads_rows ? c->y_position : b->b->k,
+                       .a_col = 1,
+                       .b = b->weights,
+                       .b_n = b->b->n,
+                       .c = f->writes_rows ? dx + b->row * c->x_at[2] : tile,
+                       .ldc = f->writes_rows ? c->x_at[2] : b->b->n,
+                       .scratch = t->scratch_own};
+    takt_epilogue_product(f->run, &g, ends(b, &ending, &epilogue) ? &epilogue : NULL);
     if (!f->writes_rows)
         scatter(f, b, tile, dx);
 }
@@ -271,7 +298,7 @@ static takt_status add_weights(takt_planner *p, facts *f, takt_id w)
 static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
 {
     const takt_conv_shape *c = &f->shape;
-    size_t kernel = 0, patches = 0, tile = 0;
+    size_t kernel = 0, patches = 0, tile = 0, columns = 0;
     for (size_t i = 0; i < f->all.bundle_count; i++) {
         const takt_dx_bundle *b = &f->all.bundles[i];
         const size_t step = block_rows(f, b), all = c->batch * b->rows;
@@ -287,10 +314,14 @@ static void set_scratch(takt_step *s, facts *f, const takt_gemm_f32_info *info)
         }
         patches = gathered > patches ? gathered : patches;
         tile = rows * b->n > tile ? rows * b->n : tile;
+        columns = b->n > columns ? b->n : columns;
     }
     f->patches = takt_cpu_aligned(kernel);
     f->tile = f->patches + takt_cpu_aligned(patches * sizeof(float));
-    s->scratch_each = f->tile + (f->writes_rows ? 0 : takt_cpu_aligned(tile * sizeof(float)));
+    f->bias = f->tile + (f->writes_rows ? 0 : takt_cpu_aligned(tile * sizeof(float)));
+    f->registers =
+        f->bias + (f->end.epilogue.bias >= 0 ? takt_cpu_aligned(columns * sizeof(float)) : 0);
+    s->scratch_each = f->registers + takt_conv_end_scratch(&f->end);
 }
 
 takt_status takt_conv_dx_compile(takt_planner *p)
@@ -313,7 +344,7 @@ takt_status takt_conv_dx_compile(takt_planner *p)
     f->grain = info->rows;
     TAKT_TRY(takt_planner_input(p, n->in[0], &index));
     TAKT_TRY(add_weights(p, f, n->in[1]));
-    TAKT_TRY(takt_planner_output(p, id, &index));
+    TAKT_TRY(takt_conv_end_compile(p, c->groups * c->cin, &f->end));
     takt_conv_memory_plan(p, c->dtype, f->is_packed ? 1 : -1, &f->memory);
     set_scratch(s, f, info);
     takt_cost cost = {0};
