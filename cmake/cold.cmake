@@ -17,8 +17,8 @@ list(JOIN planned "|" planned)
 set(reports "api/(build|derive|layers|model|opts|params|require)|ir/(ports|print)|\
 logic/(datalog_|formula_text|proof_check)|text/(calls|decoder|read_|regex_parse|write_)|\
 verify/(certificate|diff|precision|program|property|prove|vnnlib_)|\
-backend/cpu/(cut|map_compile|map_link|map_match|rnn/match[_a-z]*|step/conv|\
-step/narrow_conv|step/winograd)[.]c$")
+backend/cpu/(cost_model|cut|map_compile|map_link|map_match|matrix|narrow|rnn/match[_a-z]*|\
+step/conv|step/narrow_conv|step/winograd|table)[.]c$")
 set(planned_flags -O2)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
   list(APPEND planned_flags -fno-align-functions -fno-align-jumps -fno-align-labels)

@@ -111,7 +111,7 @@ takt_id takt_product_of_rows(const takt_planner *p, takt_id table)
 {
     const takt_graph *g = p->graph;
     const takt_type *t = takt_type_of(g, table);
-    const bool is_shared = t->rank == 2 && takt_dtype_is_float(t->dtype) &&
+    const bool is_shared = t->rank == 2 && p->uses[table] > 1 && takt_dtype_is_float(t->dtype) &&
                            takt_planner_is_constant(p, table) && !takt_planner_in_prologue(p) &&
                            !p->settings->is_fast && p->settings->backend == p->settings->fallback;
     for (size_t i = 0; is_shared && i < g->count; i++)
