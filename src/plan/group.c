@@ -125,7 +125,7 @@ static const char *rounding_obstacle(const takt_builder *b, takt_id id, const ta
         return NULL;
     const bool is_pair = (size_t)id + 1 < g->count && next->op == &takt_op_cast &&
                          next->in[0] == id && next->type->dtype == TAKT_F32;
-    if (!is_pair || b->uses[id] != 1)
+    if (!is_pair || b->uses[id] != 1 || b->is_constant[id]) /* weights may stay in 16 bits */
         return "only f32 values are finished inside the step";
     return group->count + 2 > TAKT_GROUP_LONGEST || b->p.settings->min_gain > 0
                ? "the step is long enough"
