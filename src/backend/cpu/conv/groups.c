@@ -133,8 +133,9 @@ static void run(const takt_step *s, const takt_task *t)
         takt_near_lines_run(&f->near, s, t, &c, row, group * o->cout);
         if (i + 1 < end && group + 1 < o->groups)
             continue;
-        takt_near_lines_end(&f->near, s, t, row, c.lines * o->out[2], begun % o->groups * o->cout,
-                            (i + 1 - begun) * o->cout);
+        const takt_conv_block made = {
+            .row = row, .rows = c.lines * o->out[2], .columns = (i + 1 - begun) * o->cout};
+        takt_near_lines_end(&f->near, s, t, &made, begun % o->groups * o->cout);
         begun = i + 1;
     }
 }

@@ -54,7 +54,7 @@ void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const tak
 }
 
 void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const takt_task *t,
-                         size_t row, size_t rows, size_t column, size_t columns)
+                         const takt_conv_block *b, size_t column)
 {
     const size_t ld = l->end.epilogue.columns;
     takt_conv_ending ending = {.end = &l->end,
@@ -62,12 +62,12 @@ void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const tak
                                        .step = s,
                                        .task = t,
                                        .registers = (char *)t->scratch_own + l->registers,
-                                       .row = row,
+                                       .row = b->row,
                                        .column = column}};
     takt_epilogue_f32 e;
-    float *y = (float *)takt_view_data(t, &s->out[0]) + row * ld + column;
+    float *y = (float *)takt_view_data(t, &s->out[0]) + b->row * ld + column;
     if (takt_conv_end_for(&ending, &e) && e.is_late)
-        e.tail(e.user, y, ld, 0, 0, rows, columns);
+        e.tail(e.user, y, ld, 0, 0, b->rows, b->columns);
 }
 
 void takt_near_pack(const takt_conv_shape *shape, const float *from, float *to)

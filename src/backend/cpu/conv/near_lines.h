@@ -20,9 +20,9 @@ void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const tak
                          takt_conv_f32 *c, size_t row, size_t column);
 
 /* A program that ends the outputs goes over all channels of a block at once, since it costs as much
- * for a few elements as for many: rows from `row` on, `columns` channels from `column` on. */
+ * for a few elements as for many: the rows and columns of `b`, from channel `column` on. */
 void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const takt_task *t,
-                         size_t row, size_t rows, size_t column, size_t columns);
+                         const takt_conv_block *b, size_t column);
 
 /* Weights as that kernel reads them, nothing padded. */
 static const takt_panels takt_near_panels = {TAKT_CONV_PANEL, TAKT_CONV_PANEL};
