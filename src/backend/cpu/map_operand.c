@@ -117,6 +117,20 @@ static int64_t advance(const takt_map_operand *o, int64_t *index, int64_t at)
     return at;
 }
 
+/* Pairs of equal floats, as where channels are repeated for a depthwise convolution with two
+ * outputs of each; `skips`: the first pair lacks its first element. */
+static void copy_pairs(const float *from, bool skips, size_t n, float *to)
+{
+    if (skips && n > 0) {
+        *to++ = *from++;
+        n--;
+    }
+    for (size_t i = 0; i < n / 2; i++)
+        to[2 * i] = to[2 * i + 1] = from[i];
+    if (n % 2 != 0)
+        to[n - 1] = from[n / 2];
+}
+
 /* The tile of a broadcast operand: in place if it is one run, else expanded into a register. */
 static const char *gather(const takt_map_machine *x, const takt_map_operand *o, const char *data,
                           char *to, unsigned char *is_scalar)
@@ -129,6 +143,11 @@ static const char *gather(const takt_map_machine *x, const takt_map_operand *o, 
     if (run >= x->n && (stride == 0 || stride == 1)) {
         *is_scalar = stride == 0;
         return data + at * (int64_t)o->bytes;
+    }
+    if (inner == 1 && o->dim[1] == 2 && stride == 0 && o->stride[0] == 1 &&
+        o->bytes == sizeof(float)) {
+        copy_pairs((const float *)(const void *)data + at, index[1] > 0, x->n, (float *)(void *)to);
+        return to;
     }
     for (size_t done = 0; done < x->n;) {
         run = run < x->n - done ? run : x->n - done;
