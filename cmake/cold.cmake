@@ -14,10 +14,11 @@ set(for_size api/logic api/text api/train backend/cuda grad io lang measure op p
 list(JOIN for_size "|" for_size)
 set(planned api base interp ir logic os plan text verify)
 list(JOIN planned "|" planned)
-set(reports "api/(build|derive|layers|lengths|model|opts|params|require)|ir/(ports|print)|\
+set(reports "api/(build|derive|layers|lengths|model|opts|params|plan|require|session/shared|\
+weights)|ir/(ports|print)|\
 logic/(datalog_|formula_text|proof_check)|\
-plan/(away|donate|fault|forms|guests|held|kept|lengths|opened|point|ports|remat|repeat|report_|\
-state|swap|variants)|text/(calls|decoder|read_|regex_parse|write_)|\
+plan/(away|donate|fault|finish|forms|guests|held|kept|lengths|opened|point|ports|remat|repeat|\
+report_|state|swap|variants)|text/(calls|decoder|read_|regex_parse|write_)|\
 verify/(certificate|diff|precision|program|property|prove|vnnlib_)|\
 backend/cpu/(cost_model|cut|map_compile|map_link|map_match|matrix|narrow|rnn/match[_a-z]*|\
 step/conv|step/narrow_conv|step/winograd|table)[.]c$")
