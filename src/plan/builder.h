@@ -119,7 +119,8 @@ typedef struct takt_builder {
     size_t found_count, found_next; /* steps mostly request them in the same order */
     uint32_t *reads;  /* per root: inputs of groups that will read it, if constants are consumed */
     int32_t *unasked; /* constant groups that will not be made, while they are looked through */
-    takt_cost *costs; /* per group: its cost as a step */
+    bool *keeps_source; /* per group: what it is made from is not freed before what it makes */
+    takt_cost *costs;   /* per group: its cost as a step */
     struct takt_answers *answers; /* recorded or replayed (answers.h); NULL: neither */
     struct takt_answers *sized;   /* the same of constants that depend on sizes */
     uint32_t *latest;             /* as takt_plan.latest; NULL: no size is decided by values */

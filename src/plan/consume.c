@@ -7,6 +7,7 @@
 
 #include "ir/held.h"
 #include "ir/leaves.h"
+#include "op/ops.h"
 #include "plan/builder.h"
 
 /* Clauses that name their sides, and sizes that a run finds, may request anything. If steps are
@@ -44,7 +45,8 @@ takt_status takt_builder_count_reads(takt_builder *b)
         return TAKT_OK;
     b->reads = takt_arena_array(&b->scratch, g->count, sizeof *b->reads);
     b->unasked = takt_arena_array(&b->scratch, b->group_count, sizeof *b->unasked);
-    if (b->reads == NULL || b->unasked == NULL)
+    b->keeps_source = takt_arena_array(&b->scratch, b->group_count, sizeof *b->keeps_source);
+    if (b->reads == NULL || b->unasked == NULL || b->keeps_source == NULL)
         return TAKT_ERR_MEMORY;
     for (size_t i = 0; i < b->sequence_count; i++)
         if (!b->is_constant[b->groups[b->sequence[i]].nodes[0]])
@@ -91,15 +93,39 @@ static bool is_unasked(const takt_builder *b, const takt_group *group)
     return true;
 }
 
+/* Whether steps may read the source in 16 bits of a constant that the group makes, in its place. */
+static bool widens(const takt_builder *b, const takt_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
+        if (b->is_constant[group->nodes[i]] && n->op == &takt_op_cast &&
+            takt_dtype_bits(takt_type_of(b->p.graph, n->in[0])->dtype) == 16)
+            return true;
+    }
+    return false;
+}
+
+/* Whether others than the step that it was made for are going to read what the group makes. */
+static bool is_awaited(const takt_builder *b, const takt_group *group)
+{
+    uint32_t reads = 0;
+    for (size_t i = 0; i < group->count; i++)
+        if (b->root[group->nodes[i]] == group->nodes[i])
+            reads += b->reads[group->nodes[i]];
+    return reads > 1;
+}
+
 /* One reader of a constant less. */
 static void read_once(takt_builder *b, takt_id root, size_t *unasked)
 {
     if (!b->is_constant[root] || b->reads[root] == 0 || --b->reads[root] > 0)
         return;
     const int32_t maker = takt_builder_maker(b, root);
-    if (!b->is_late[root])
+    if (!b->is_late[root]) {
         drop(b, root);
-    else if (maker >= 0 && is_unasked(b, &b->groups[maker]))
+        if (maker >= 0 && b->keeps_source[maker])
+            b->unasked[(*unasked)++] = maker;
+    } else if (maker >= 0 && is_unasked(b, &b->groups[maker]))
         b->unasked[(*unasked)++] = maker; /* once: its last reader is done */
 }
 
@@ -123,6 +149,9 @@ void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_s
     for (size_t i = 0; !b->in_prologue && i < step->in_count; i++)
         if (b->p.plan->buffers[step->in[i].buffer].place == TAKT_PLACE_CONSTANT)
             b->p.plan->buffers[step->in[i].buffer].first = 0;
+    b->keeps_source[group - b->groups] = widens(b, group) && is_awaited(b, group);
+    if (b->keeps_source[group - b->groups])
+        return;
     read_inputs(b, group, &unasked);
     while (unasked > 0)
         read_inputs(b, &b->groups[b->unasked[--unasked]], &unasked);
