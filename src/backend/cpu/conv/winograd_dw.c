@@ -176,7 +176,7 @@ void takt_winograd_dw_chunk(takt_winograd_job *j, size_t chunk, const float *so_
 
 /* ---- the end ---- */
 
-enum { SIDE = 8 }; /* outputs that are transformed side by side */
+enum { SIDE = 8, GROUP = 16 }; /* outputs and inputs that are transformed side by side */
 
 /* Gt of six times SIDE values that lie `from` apart, to three that lie `to` apart. */
 static void times_gt(const double *m, size_t from, double *w, size_t to)
@@ -190,27 +190,54 @@ static void times_gt(const double *m, size_t from, double *w, size_t to)
     }
 }
 
-/* The nine taps from input channel `i` to `count` outputs from `o` on, both of the block. */
-static void store_taps(const takt_winograd_job *j, const float *sums, size_t i, size_t o,
-                       size_t count, float *dw)
+/* The nine taps from input channel `i` to `count` outputs from `o` on, both of the block: SIDE
+ * floats for each tap. Its arrays leave the stack before the group is written. */
+static __attribute__((noinline)) void find_dw(const takt_winograd_job *j, const float *sums,
+                                              size_t i, size_t o, size_t count, float *taps)
 {
-    const takt_conv_shape *c = &j->f->shape;
-    double m[POINTS * SIDE], half[3 * IN * SIDE], w[9 * SIDE];
+    double m[POINTS * SIDE], half[3 * IN * SIDE];
     for (size_t p = 0; p < POINTS; p++)
         for (size_t k = 0; k < SIDE; k++)
             m[p * SIDE + k] = k < count ? (double)sums[(p * j->ins + i) * j->outs + o + k] : 0;
     for (size_t k = 0; k < IN; k++)
         times_gt(m + k * SIDE, IN * SIDE, half + k * SIDE, IN * SIDE);
     for (size_t k = 0; k < 3; k++)
-        times_gt(half + IN * k * SIDE, SIDE, w + 3 * k * SIDE, SIDE);
-    for (size_t k = 0; k < count; k++)
-        for (size_t t = 0; t < 9; t++)
-            dw[(j->out + o + k) * c->w_out + t * c->w_tap + (j->in + i) * c->w_in] =
-                (float)w[t * SIDE + k];
+        times_gt(half + IN * k * SIDE, SIDE, m + 3 * k * SIDE, SIDE);
+    for (size_t t = 0; t < 9 * SIDE; t++)
+        taps[t] = (float)m[t];
 }
 
-void takt_winograd_dw_store(const takt_winograd_job *j, const float *sums, size_t i, float *dw)
+/* Inputs [i, i + ins) and outputs [o, o + outs) of a block. */
+typedef struct group {
+    size_t i, ins, o, outs;
+} group;
+
+/* A group is gathered first and then written line by line: dw lies input by input, and lines of
+ * neighbouring taps and outputs are often a power of two apart, so caches hold few of them. */
+static void store_group(const takt_winograd_job *j, const group *g, const float *taps, float *dw)
 {
-    for (size_t o = 0; o < j->outs; o += SIDE)
-        store_taps(j, sums, i, o, j->outs - o < SIDE ? j->outs - o : SIDE, dw);
+    const takt_conv_shape *c = &j->f->shape;
+    for (size_t k = 0; k < g->outs; k++)
+        for (size_t t = 0; t < 9; t++) {
+            float *to =
+                dw + (j->out + g->o + k) * c->w_out + t * c->w_tap + (j->in + g->i) * c->w_in;
+            for (size_t n = 0; n < g->ins; n++)
+                to[n * c->w_in] = taps[(n * 9 + t) * SIDE + k];
+        }
+}
+
+void takt_winograd_dw_store(const takt_winograd_job *j, const float *sums, size_t first, size_t end,
+                            float *dw)
+{
+    float taps[GROUP * 9 * SIDE];
+    group g;
+    for (g.i = first; g.i < end; g.i += GROUP) {
+        g.ins = end - g.i < GROUP ? end - g.i : GROUP;
+        for (g.o = 0; g.o < j->outs; g.o += SIDE) {
+            g.outs = j->outs - g.o < SIDE ? j->outs - g.o : SIDE;
+            for (size_t n = 0; n < g.ins; n++)
+                find_dw(j, sums, g.i + n, g.o, g.outs, taps + n * 9 * SIDE);
+            store_group(j, &g, taps, dw);
+        }
+    }
 }

@@ -48,7 +48,8 @@ size_t takt_winograd_dw_floats(const takt_winograd_dw *f);
 void takt_winograd_dw_block(takt_winograd_job *j, size_t index);
 /* to = so_far + the chunk; so_far NULL: the chunk. Both are [36][ins][outs]. */
 void takt_winograd_dw_chunk(takt_winograd_job *j, size_t chunk, const float *so_far, float *to);
-/* The part of dw for input channel `i` of the block. */
-void takt_winograd_dw_store(const takt_winograd_job *j, const float *sums, size_t i, float *dw);
+/* The part of dw for input channels [first, end) of the block. */
+void takt_winograd_dw_store(const takt_winograd_job *j, const float *sums, size_t first, size_t end,
+                            float *dw);
 
 #endif

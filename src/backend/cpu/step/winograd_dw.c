@@ -52,8 +52,7 @@ static void block(takt_winograd_job *j, float *dw)
     if (so_far == NULL)
         so_far =
             memset(at(j->t->scratch_own, f->sums[0]), 0, POINTS * j->ins * j->outs * sizeof(float));
-    for (size_t i = 0; i < j->ins; i++)
-        takt_winograd_dw_store(j, so_far, i, dw);
+    takt_winograd_dw_store(j, so_far, 0, j->ins, dw);
 }
 
 static void run_blocks(const takt_step *s, const takt_task *t)
@@ -112,17 +111,18 @@ static void add_parts(call *c, size_t wave, size_t share)
     const size_t parts = left < f->parts ? left : f->parts;
     size_t first, end;
     takt_cpu_share(blocks * f->ins, 1, share, f->parts, &first, &end);
-    for (size_t r = first; r < end; r++) {
+    for (size_t r = first, next; r < end; r = next) {
         const size_t own = r / f->ins, i = r % f->ins;
+        next = (own + 1) * f->ins < end ? (own + 1) * f->ins : end;
         float *total = at(c->j.t->scratch, f->total_at + own * aligned(takt_winograd_dw_floats(f)));
         takt_winograd_dw_block(&c->j, own);
-        if (i >= c->j.ins)
-            continue;
-        for (size_t k = 0; k < parts; k++)
-            if ((wave * f->parts + k) % blocks == own)
-                add_row(&c->j, i, wave * f->parts + k < blocks, part_of(c, k), total);
+        const size_t stop = i + next - r < c->j.ins ? i + next - r : c->j.ins;
+        for (size_t row = i; row < stop; row++)
+            for (size_t k = 0; k < parts; k++)
+                if ((wave * f->parts + k) % blocks == own)
+                    add_row(&c->j, row, wave * f->parts + k < blocks, part_of(c, k), total);
         if (wave + 1 == f->waves)
-            takt_winograd_dw_store(&c->j, total, i, takt_view_data(c->j.t, &c->s->out[0]));
+            takt_winograd_dw_store(&c->j, total, i, stop, takt_view_data(c->j.t, &c->s->out[0]));
     }
 }
 
