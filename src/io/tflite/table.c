@@ -129,7 +129,7 @@ takt_id takt_tfl_wide_table(takt_tfl_call *c, bool is_tanh)
 
 static int32_t held(float x)
 {
-    return x < -32768 ? -32768 : x > 32767 ? 32767 : (int32_t)x;
+    return isnan(x) ? 0 : x < -32768 ? -32768 : x > 32767 ? 32767 : (int32_t)x;
 }
 
 static float rounded(float x)
@@ -160,7 +160,8 @@ void takt_tfl_set_points(takt_tfl_points *p, takt_tfl_quant in, float out_scale,
 int32_t takt_tfl_between(const takt_tfl_points *p, int32_t x)
 {
     const int32_t i = 256 + (x >> 7), part = x & 0x7f;
-    return (int16_t)(uint16_t)(p->at[i] + (((p->at[i + 1] - p->at[i]) * part + 64) >> 7));
+    const int16_t slope = (int16_t)(uint16_t)(p->at[i + 1] - p->at[i]); /* as theirs, it wraps */
+    return (int16_t)(uint16_t)(p->at[i] + ((slope * part + 64) >> 7));
 }
 
 takt_id takt_tfl_all_between(takt_tfl_call *c, takt_id x, const takt_tfl_points *p)
