@@ -86,6 +86,54 @@ def tables():
     refused(many, "the labels are 4097 different words", "--label")
 
 
+def first_rows():
+    """A first row without any value holds names, whatever --missing says; so does one of words."""
+    for text, kinds in ((b",label\n1,cat\n2,dog\n", ["cat", "dog"]),
+                        (b"?,?,?\n1,2,a\n3,5,b\n", ["a", "b"]),
+                        (b"NA,label\n1,cat\n2,dog\n", ["cat", "dog"]),
+                        (b",2,x\n3,5,y\n", None)):
+        file = store("first.csv", text)
+        if kinds is None:
+            refused(file, "line 1, column 1: \"\" is a missing value")
+        else:
+            expect(parsed("data", file, "--json")["class_names"] == kinds, text)
+        facts = parsed("data", file, "--missing", "0", "--json")
+        expect((facts["samples"], facts["classes"]) == (2, 2), (text, facts))
+    refused(store("first.csv", b",label\n,cat\n2,dog\n"),
+            "line 2, column 1: \"\" is a missing value")
+
+
+def marks():
+    """A byte order mark does not belong to the first cell, in any table."""
+    mark, rows = b"\xef\xbb\xbf", b"1,2,x\r\n3,5,y\r\n"
+    for name, text in (("mark.csv", rows), ("mark.csv.gz", rows), ("mark.tsv", rows)):
+        text = mark + (text.replace(b",", b"\t") if name.endswith("tsv") else text)
+        file = store(name, gzip.compress(text) if name.endswith("gz") else text)
+        facts = parsed("data", file, "--json")
+        expect((facts["samples"], facts["class_names"]) == (2, ["x", "y"]), (name, facts))
+    named = store("mark.csv", mark + b"a,b,c\r\n1,2,0\r\n,4,1\r\n")
+    refused(named, "line 3, column 1 (a): ")
+    facts = parsed("data", named, "--label", "a", "--missing", "skip", "--json")
+    expect(facts["samples"] == 1, facts)
+    refused(store("mark.csv", mark), "the table is empty")
+    store("mark.pgm", b"P5 2 2 255\n" + bytes(4))
+    listed = store("mark.tsv", mark + b"mark.pgm\t0\nmark.pgm\t1\n")
+    expect(parsed("data", listed, "--json")["samples"] == 2, "a list")
+
+
+def quotes():
+    """Two quotes in a quoted cell are one, in labels and in names; separators there are none."""
+    kinds = [b'"New ""York"""', b'"a,b"', b'"c ""q"" d"', b'""""', b'plain']
+    file = store("quotes.csv", b"".join(b"1,2,%s\n" % kind for kind in kinds))
+    want = sorted(['New "York"', "a,b", 'c "q" d', '"', "plain"])
+    expect(parsed("data", file, "--json")["class_names"] == want, want)
+    file = store("quotes.csv", b'"the ""kind""",b,c\n"say ""x""",1,2\ny,3,4\n')
+    flags = ["--label", 'the "kind"']
+    expect(parsed("data", file, *flags, "--json")["class_names"] == ['say "x"', "y"], "a name")
+    store("quotes.csv", b'"the ""kind""",b,c\n"say ""x""",1,2\n"say ""y""",3,z\n')
+    fails(1, "data", file, *flags, says=['line 3, column 3 (c): "z" is not a number'])
+
+
 def words_in_archives():
     """Arrays of text or objects do not hinder, unless they are the labels; errors name arrays."""
     def text(words):
@@ -163,6 +211,9 @@ def fewer_classes():
 
 
 tables()
+first_rows()
+marks()
+quotes()
 windows()
 fewer_classes()
 words_in_archives()

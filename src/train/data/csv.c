@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "train/data/cells.h"
 #include "train/data/data.h"
 
 enum { COLUMNS = 1 << 16, CLASSES = 4096 };
@@ -33,96 +34,6 @@ static bool recognises(const takt_data_file *f)
     return (name > 4 && strcmp(end - 4, ".csv") == 0) ||
            (name > 4 && strcmp(end - 4, ".tsv") == 0) ||
            (name > 7 && strcmp(end - 7, ".csv.gz") == 0);
-}
-
-static takt_span trim(takt_span s)
-{
-    while (s.length > 0 && (s.at[0] == ' ' || s.at[0] == '"'))
-        s.at++, s.length--;
-    while (s.length > 0 && memchr(" \"\r", s.at[s.length - 1], 3) != NULL)
-        s.length--;
-    return s;
-}
-
-/* Quotes belong to its first and last cell. */
-static takt_span trim_line(takt_span s)
-{
-    while (s.length > 0 && s.at[0] == ' ')
-        s.at++, s.length--;
-    while (s.length > 0 && memchr(" \r", s.at[s.length - 1], 2) != NULL)
-        s.length--;
-    return s;
-}
-
-static bool next_line(const takt_data_file *f, size_t *at, takt_span *line)
-{
-    while (*at < f->length) {
-        const char *from = (const char *)f->bytes + *at;
-        const char *end = memchr(from, '\n', f->length - *at);
-        const size_t length = end != NULL ? (size_t)(end - from) : f->length - *at;
-        *at += length + 1;
-        *line = trim_line((takt_span){from, length});
-        if (line->length > 0)
-            return true;
-    }
-    return false;
-}
-
-/* Past the quoted part that begins at `at`; two quotes in it stand for one. */
-static const char *past_quotes(const char *at, const char *end)
-{
-    for (at++; at < end; at++) {
-        if (*at != '"')
-            continue;
-        if (at + 1 == end || at[1] != '"')
-            return at + 1;
-        at++;
-    }
-    return end;
-}
-
-/* The separator that ends the cell at `at`, or `end`; between quotes there is none. */
-static const char *end_of(const table *t, const char *at, const char *end)
-{
-    while (at < end && *at == ' ' && t->comma != ' ')
-        at++;
-    if (at < end && *at == '"')
-        at = past_quotes(at, end);
-    const char *comma = at < end ? memchr(at, t->comma, (size_t)(end - at)) : NULL;
-    return comma != NULL ? comma : end;
-}
-
-static size_t split(const table *t, takt_span line, takt_span *cell, size_t most)
-{
-    size_t count = 0;
-    for (const char *at = line.at, *end = line.at + line.length; at <= end && count <= most;) {
-        const char *stop = end_of(t, at, end);
-        if (count < most && cell != NULL)
-            cell[count] = trim((takt_span){at, (size_t)(stop - at)});
-        count++;
-        at = stop + 1;
-    }
-    return count;
-}
-
-static bool is_number(takt_span s)
-{
-    double value;
-    return takt_number_read(s.at, s.length, &value);
-}
-
-static bool is_missing(takt_span s)
-{
-    static const char *const words[] = {"", "na", "n/a", "nan", "null", "#n/a", "?"};
-    char lower[8];
-    if (s.length >= sizeof lower)
-        return false;
-    for (size_t i = 0; i < s.length; i++)
-        lower[i] = (char)(s.at[i] >= 'A' && s.at[i] <= 'Z' ? s.at[i] + 'a' - 'A' : s.at[i]);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (takt_span_is((takt_span){lower, s.length}, words[i]))
-            return true;
-    return false;
 }
 
 /* The line of the file that the cells are from, as an editor counts them. */
@@ -170,25 +81,41 @@ static takt_status find_label(table *t)
     return no_column(t, wanted);
 }
 
+/* Words other than the label, which may be one in any row; or no value at all: a table with an
+ * unnamed column of row numbers begins so. */
+static bool holds_names(const table *t)
+{
+    const size_t last = t->columns - 1;
+    bool has_number = takt_cell_is_number(t->cell[last]);
+    for (size_t i = 0; i < last; i++) {
+        const bool is_number = takt_cell_is_number(t->cell[i]);
+        if (!is_number && !takt_cell_is_missing(t->cell[i]))
+            return true;
+        has_number = has_number || is_number;
+    }
+    return !has_number;
+}
+
 static takt_status open_table(table *t)
 {
     static const char commas[] = {',', ';', '\t', ' '};
     takt_span line;
     size_t at = 0;
-    if (!next_line(t->file, &at, &line))
+    if (!takt_cells_line(t->file, &at, &line))
         return takt_data_fail(t->set, t->file, "the table is empty");
     for (size_t i = 0; i < sizeof commas && t->columns < 2; i++) {
         t->comma = commas[i];
-        t->columns = split(t, line, NULL, COLUMNS);
+        t->columns = takt_cells_split(t->comma, line, NULL, COLUMNS);
     }
     if (t->columns < 2 || t->columns > COLUMNS)
         return takt_data_fail(t->set, t->file, "the first row has %zu columns", t->columns);
     t->cell = takt_arena_array(&t->set->arena, t->columns, sizeof *t->cell);
     if (t->cell == NULL)
         return TAKT_ERR_MEMORY;
-    split(t, line, t->cell, t->columns);
-    for (size_t i = 0; i + 1 < t->columns; i++) /* the label may be a word in any row */
-        t->has_names = t->has_names || (!is_number(t->cell[i]) && !is_missing(t->cell[i]));
+    takt_cells_split(t->comma, line, t->cell, t->columns);
+    t->has_names = holds_names(t);
+    for (size_t i = 0; i < t->columns && t->has_names; i++)
+        TAKT_TRY(takt_cell_undo(&t->set->arena, &t->cell[i]));
     return find_label(t);
 }
 
@@ -197,7 +124,7 @@ static takt_status open_table(table *t)
 static bool is_left_out(const table *t)
 {
     for (size_t i = 0; i < t->columns && t->skips; i++)
-        if (is_missing(t->cell[i]))
+        if (takt_cell_is_missing(t->cell[i]))
             return true;
     return false;
 }
@@ -221,19 +148,19 @@ static takt_status fail_cell(table *t, size_t column, const char *what)
     const int length = own.length < 32 ? (int)own.length : 32;
     takt_span line, name = {0};
     size_t at = 0;
-    if (t->has_names && next_line(t->file, &at, &line)) {
-        split(t, line, t->cell, t->columns);
+    if (t->has_names && takt_cells_line(t->file, &at, &line)) {
+        takt_cells_split(t->comma, line, t->cell, t->columns);
         name = t->cell[column];
     }
     return takt_data_fail(
         t->set, t->file, "line %zu, column %zu%s%.*s%s: \"%.*s\" is %s", row, column + 1,
-        t->has_names ? " (" : "", (int)(name.length < 64 ? name.length : 64),
-        name.at != NULL ? name.at : "", t->has_names ? ")" : "", length, own.at, what);
+        name.length > 0 ? " (" : "", (int)(name.length < 64 ? name.length : 64),
+        name.at != NULL ? name.at : "", name.length > 0 ? ")" : "", length, own.at, what);
 }
 
 static takt_status fail_value(table *t, size_t column)
 {
-    if (!is_missing(t->cell[column])) {
+    if (!takt_cell_is_missing(t->cell[column])) {
         fail_cell(t, column, "not a number");
         return takt_fail_hint(t->set->ctx, "only labels may be words, and --label names their "
                                            "column: write numbers for others, or remove them");
@@ -249,7 +176,7 @@ static takt_status fail_value(table *t, size_t column)
 
 static takt_status read_row(table *t, takt_span line, float *x)
 {
-    const size_t count = split(t, line, t->cell, t->columns);
+    const size_t count = takt_cells_split(t->comma, line, t->cell, t->columns);
     if (count != t->columns)
         return takt_data_fail(t->set, t->file, "line %zu has %zu columns, the first has %zu",
                               line_of(t), count, t->columns);
@@ -258,15 +185,17 @@ static takt_status read_row(table *t, takt_span line, float *x)
         return TAKT_OK;
     }
     for (size_t i = 0, k = 0; i < t->columns; i++) {
-        const takt_span cell = t->cell[i];
+        takt_span cell = t->cell[i];
         const bool is_label = i == t->label;
         double value = t->filling;
-        if (is_label && t->word != NULL && !is_missing(cell))
-            t->word[t->row] = cell;
+        if (is_label && t->word != NULL && !takt_cell_is_missing(cell))
+            TAKT_TRY(takt_cell_undo(&t->set->arena, &cell));
         else if (!takt_number_read(cell.at, cell.length, &value) &&
-                 (is_label || !t->fills || !is_missing(cell)))
+                 (is_label || !t->fills || !takt_cell_is_missing(cell)))
             return fail_value(t, i);
-        if (is_label)
+        if (is_label && t->word != NULL)
+            t->word[t->row] = cell;
+        else if (is_label)
             t->number[t->row] = value;
         else
             x[k++] = (float)value;
@@ -282,14 +211,15 @@ static size_t count_rows(const table *t, bool *has_words)
     takt_span line;
     *has_words = false;
     if (t->has_names)
-        (void)next_line(t->file, &at, &line);
-    while (next_line(t->file, &at, &line)) {
-        const bool is_row = split(t, line, t->cell, t->columns) == t->columns;
+        (void)takt_cells_line(t->file, &at, &line);
+    while (takt_cells_line(t->file, &at, &line)) {
+        const bool is_row = takt_cells_split(t->comma, line, t->cell, t->columns) == t->columns;
         if (is_row && is_left_out(t))
             continue;
         rows++;
         const takt_span label = is_row ? t->cell[t->label] : (takt_span){0};
-        *has_words = *has_words || (is_row && !is_number(label) && !is_missing(label));
+        *has_words =
+            *has_words || (is_row && !takt_cell_is_number(label) && !takt_cell_is_missing(label));
     }
     return rows;
 }
@@ -299,8 +229,8 @@ static takt_status read_rows(table *t, float *x)
     size_t at = 0;
     takt_span line;
     if (t->has_names)
-        (void)next_line(t->file, &at, &line);
-    while (next_line(t->file, &at, &line))
+        (void)takt_cells_line(t->file, &at, &line);
+    while (takt_cells_line(t->file, &at, &line))
         TAKT_TRY(read_row(t, line, x + t->row * (t->columns - 1)));
     return TAKT_OK;
 }
@@ -376,7 +306,11 @@ static takt_status read_samples(table *t, int64_t rows, bool has_words)
 
 static takt_status read(takt_data_set *set, const takt_data_file *f)
 {
-    table t = {.set = set, .file = f};
+    const size_t mark = takt_data_mark(f);
+    takt_data_file own = *f;
+    own.bytes = mark > 0 ? f->bytes + mark : f->bytes;
+    own.length -= mark;
+    table t = {.set = set, .file = &own};
     bool has_words;
     TAKT_TRY(open_table(&t));
     TAKT_TRY(read_missing(&t));

@@ -266,7 +266,7 @@ static takt_status read_list(takt_data_set *set, const takt_data_file *f)
     gathering g = {.set = set, .file = f};
     const char *slash = strrchr(f->path, '/');
     const int folder = slash != NULL ? (int)(slash - f->path) + 1 : 0;
-    size_t at = 0;
+    size_t at = takt_data_mark(f);
     takt_span line;
     for (size_t row = 1; next_line(f, &at, &line); row++) {
         const char *tab = line.length > 0 ? memchr(line.at, '\t', line.length) : NULL;

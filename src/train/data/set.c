@@ -23,6 +23,14 @@ takt_status takt_data_fail(takt_data_set *set, const takt_data_file *file, const
     return status;
 }
 
+size_t takt_data_mark(const takt_data_file *file)
+{
+    static const uint8_t mark[3] = {0xEF, 0xBB, 0xBF}; /* of UTF-8 */
+    const bool is_there =
+        file->length >= sizeof mark && memcmp(file->bytes, mark, sizeof mark) == 0;
+    return is_there ? sizeof mark : 0;
+}
+
 /* ---- files of an unknown kind ---- */
 
 static const struct {
