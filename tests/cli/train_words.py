@@ -134,6 +134,21 @@ def quotes():
     fails(1, "data", file, *flags, says=['line 3, column 3 (c): "z" is not a number'])
 
 
+def hints():
+    """What is said holds for the error, and with a cache as without."""
+    shutil.rmtree(path("words/bytes"), ignore_errors=True)
+    store("bytes/bad.txt", b"text\0" * 9)
+    told = fails(1, "data", path("words/bytes"), says=["bad.txt: this is not plain text", "UTF-8"])
+    expect("--window" not in told, told)
+    gone = store("left.csv", b"1,2,a\n3,,b\n5,6,b\n")
+    for more in ([], ["--cache", "disk"], ["--cache", "disk"]):
+        facts = parsed("data", gone, "--missing", "skip", "--json", *more)
+        expect((facts["samples"], facts.get("skipped")) == (2, 1), (more, facts))
+    for rows, hint in ((1, "take more samples"), (4, "take a larger share")):
+        file = store("few.csv", b"1,2,3,4,5,6,0\n" * rows)
+        fails(2, "train", NET, "--data", file, "--val-split", "0.1", says=["1003", "hint: " + hint])
+
+
 def words_in_archives():
     """Arrays of text or objects do not hinder, unless they are the labels; errors name arrays."""
     def text(words):
@@ -214,6 +229,7 @@ tables()
 first_rows()
 marks()
 quotes()
+hints()
 windows()
 fewer_classes()
 words_in_archives()

@@ -16,7 +16,7 @@
 #include "io/safetensors/safetensors.h"
 #include "train/data/data.h"
 
-enum { OWN = 5, WINDOW = 0, CLASSES, RATE, FACTS };
+enum { OWN = 5, WINDOW = 0, CLASSES, RATE, SKIPPED, FACTS };
 enum { SUM = 9 }; /* bytes: eight digits and the terminator */
 
 static const char stamp_name[] = "takt.stamp", format_name[] = "takt.format",
@@ -41,6 +41,7 @@ static takt_status facts_tensor(const takt_data_set *set, takt_tensor *out)
     facts[WINDOW] = set->window;
     facts[CLASSES] = set->classes;
     facts[RATE] = set->rate;
+    facts[SKIPPED] = (int64_t)set->skipped;
     return TAKT_OK;
 }
 
@@ -205,8 +206,9 @@ static bool take_facts(source *s)
     s->set->window = facts[WINDOW];
     s->set->classes = facts[CLASSES];
     s->set->rate = facts[RATE];
+    s->set->skipped = (uint64_t)facts[SKIPPED];
     const takt_type *first = &s->set->field[0].tensor.type;
-    return facts[CLASSES] >= 0 && facts[RATE] >= 0 && facts[WINDOW] >= 0 &&
+    return facts[CLASSES] >= 0 && facts[RATE] >= 0 && facts[WINDOW] >= 0 && facts[SKIPPED] >= 0 &&
            (facts[WINDOW] == 0 ||
             (s->set->count == 1 && first->rank == 1 && first->dim[0] > facts[WINDOW]));
 }
@@ -252,7 +254,8 @@ static void forget(takt_data_set *set)
         takt_tensor_release(&set->field[i].tensor);
     memset(set->field, 0, sizeof set->field);
     set->count = 0;
-    set->window = set->classes = 0;
+    set->window = set->classes = set->rate = 0;
+    set->skipped = 0;
     set->names = 0;
     set->format = NULL;
 }

@@ -197,8 +197,10 @@ static takt_status read_one(const listing *l, const document *d, reading *r)
     const takt_data_file f = {.path = d->path,
                               .bytes = plain != NULL ? plain : bytes,
                               .length = plain != NULL ? plain_length : length};
-    if (status == TAKT_OK && !is_plain(&f))
-        status = takt_data_fail(l->set, &f, "this is not plain text");
+    if (status == TAKT_OK && !is_plain(&f)) {
+        takt_data_fail(l->set, &f, "this is not plain text");
+        status = takt_fail_hint(ctx, "save it as UTF-8, or take it out of the folder");
+    }
     const bool is_changed = r->to != NULL && f.length > r->room - r->length;
     if (status == TAKT_OK && is_changed)
         status = takt_data_fail(l->set, &f, "the file has become longer while it was read");

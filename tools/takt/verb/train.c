@@ -18,17 +18,22 @@ static bool is_sequence(const takt_data *d)
            x->dtype == TAKT_U8 && labels->dtype == TAKT_U8;
 }
 
+static const double most_held_out = 0.9; /* --val-split */
+
 static bool count_samples(tool_training *g)
 {
     double share = 0;
-    if (!tool_real(g->t, TAKT_F_VAL_SPLIT, 0, 0.9, &share))
+    if (!tool_real(g->t, TAKT_F_VAL_SPLIT, 0, most_held_out, &share))
         return false;
     const uint64_t all = takt_data_count(g->data);
     const uint64_t fixed = tool_fixed_batch(g->model), part = fixed > 0 ? fixed : 1;
     g->held_out = (uint64_t)(share * (double)all);
     g->held_out -= g->held_out % part;
     if (share > 0 && g->held_out == 0) {
-        tool_usage_error(g->t, 1003, "take a larger share, or more samples",
+        const bool can_help = most_held_out * (double)all >= (double)part;
+        tool_usage_error(g->t, 1003,
+                         can_help ? "take a larger share, or more samples"
+                                  : "take more samples: no share of so few would do",
                          "--val-split %g of %llu samples leaves none to evaluate on", share,
                          (unsigned long long)all);
         return false;
