@@ -4,6 +4,7 @@
 #include "base/error_record.h"
 #include "base/mem.h"
 #include "base/size.h"
+#include "op/ops.h"
 #include "plan/execute.h"
 #include "plan/finish.h"
 #include "plan/resizer.h"
@@ -171,10 +172,25 @@ static bool copy_twin(takt_resizer *r, size_t index)
     return is_copied;
 }
 
+/* An element-wise step has results of one shape; sizes that a run finds may broadcast some. */
+static bool results_agree(const takt_resizer *r, const takt_step *s)
+{
+    for (size_t i = 0; i < s->node_count; i++) {
+        const takt_op *op = r->plan->graph->nodes[s->nodes[i]].op;
+        if ((op->traits & TAKT_ELEMENTWISE) == 0 && op != &takt_op_broadcast)
+            return true;
+    }
+    const takt_view *y = s->out;
+    for (size_t i = 1; i < s->out_count; i++)
+        if (y[i].rank != y->rank || memcmp(y[i].dim, y->dim, (size_t)y->rank * sizeof *y->dim) != 0)
+            return false;
+    return true;
+}
+
 static bool compile_step(takt_resizer *r, size_t index)
 {
     takt_step *s = &r->plan->steps[index];
-    return compile_again(r, s, index, r->scratch[index]) &&
+    return compile_again(r, s, index, r->scratch[index]) && results_agree(r, s) &&
            takt_step_scratch(s, r->plan->threads) <= r->scratch[index];
 }
 
