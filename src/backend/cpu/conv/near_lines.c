@@ -10,8 +10,10 @@ static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
     for (size_t i = 0; i < c->k; i += TAKT_GEMM_CHUNK) {
         takt_conv_f32 part = *c;
         part.k = c->k - i < TAKT_GEMM_CHUNK ? c->k - i : TAKT_GEMM_CHUNK;
-        part.at += i;
-        part.pick += part.pick != NULL ? i * TAKT_CONV_PANEL : 0;
+        if (i > 0) { /* there may be none */
+            part.at += i;
+            part.pick += part.pick != NULL ? i * TAKT_CONV_PANEL : 0;
+        }
         part.w += i * takt_panels_columns(takt_near_panels, c->channels);
         part.adds = i > 0;
         if (i + TAKT_GEMM_CHUNK < c->k) {
