@@ -39,13 +39,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
     const takt_conv_shape *c = &f->image.shape;
     char *own = t->scratch_own;
     const size_t row = b->of.row * c->out[2];
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = own + f->registers,
-                                       .row = row,
-                                       .column = b->column}};
+    takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, row, b->column);
     takt_epilogue_f32 epilogue;
     const bool ends = takt_conv_end_for(&ending, &epilogue);
     const takt_bf16_image image = {.data = (const uint16_t *)(const void *)(own + f->image_at),

@@ -114,12 +114,8 @@ void takt_lines_begin(const takt_cpu_lines *f, const takt_step *s, const takt_ta
 void takt_lines_run(const takt_cpu_lines *f, const takt_step *s, const takt_task *t,
                     takt_depthwise_f32 *d, size_t row)
 {
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + f->registers,
-                                       .row = row * f->shape.out[2]}};
+    takt_conv_ending ending =
+        takt_conv_end_at(&f->end, s, t, f->registers, row * f->shape.out[2], 0);
     takt_epilogue_f32 e;
     const bool ends = takt_conv_end_for(&ending, &e);
     const bool clips = takt_conv_end_clips(&f->end);

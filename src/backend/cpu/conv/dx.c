@@ -194,10 +194,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b)
 {
     const facts *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    char *registers = (char *)t->scratch_own + f->registers;
-    takt_conv_ending ending = {
-        .end = &f->end,
-        .run = {.epilogue = &f->end.epilogue, .step = s, .task = t, .registers = registers}};
+    takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, 0, 0);
     takt_epilogue_f32 epilogue;
     float *patches = (float *)(void *)((char *)t->scratch_own + f->patches);
     float *tile = (float *)(void *)((char *)t->scratch_own + f->tile);

@@ -169,6 +169,18 @@ static void program_tail(void *user, float *tile, size_t ld, size_t row, size_t 
         }
 }
 
+takt_conv_ending takt_conv_end_at(const takt_conv_end *end, const takt_step *s, const takt_task *t,
+                                  size_t registers, size_t row, size_t column)
+{
+    return (takt_conv_ending){.end = end,
+                              .run = {.epilogue = &end->epilogue,
+                                      .step = s,
+                                      .task = t,
+                                      .registers = (char *)t->scratch_own + registers,
+                                      .row = row,
+                                      .column = column}};
+}
+
 bool takt_conv_end_for(takt_conv_ending *e, takt_epilogue_f32 *out)
 {
     const bool any = takt_epilogue_f32_for(&e->run, out);

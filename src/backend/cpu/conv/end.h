@@ -26,6 +26,9 @@ typedef struct takt_conv_ending {
     const takt_conv_end *end;
 } takt_conv_ending;
 
+/* That of results from (row, column) on, with `registers` at this offset of the task's scratch. */
+takt_conv_ending takt_conv_end_at(const takt_conv_end *end, const takt_step *s, const takt_task *t,
+                                  size_t registers, size_t row, size_t column);
 /* As takt_epilogue_f32_for; everything, the limit too, is in `out`. */
 bool takt_conv_end_for(takt_conv_ending *run, takt_epilogue_f32 *out);
 /* For kernels with their own epilogue: bias, residual before relu, relu and the limit after it.

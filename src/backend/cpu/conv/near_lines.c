@@ -27,13 +27,7 @@ static void sum_chunks(takt_conv_f32_fn *run, const takt_conv_f32 *c)
 void takt_near_lines_run(const takt_near_lines *l, const takt_step *s, const takt_task *t,
                          takt_conv_f32 *c, size_t row, size_t column)
 {
-    takt_conv_ending ending = {.end = &l->end,
-                               .run = {.epilogue = &l->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + l->registers,
-                                       .row = row,
-                                       .column = column}};
+    takt_conv_ending ending = takt_conv_end_at(&l->end, s, t, l->registers, row, column);
     takt_epilogue_f32 e;
     const bool ends = takt_conv_end_for(&ending, &e);
     const bool clips = takt_conv_end_clips(&l->end);
@@ -59,13 +53,7 @@ void takt_near_lines_end(const takt_near_lines *l, const takt_step *s, const tak
                          const takt_conv_block *b, size_t column)
 {
     const size_t ld = l->end.epilogue.columns;
-    takt_conv_ending ending = {.end = &l->end,
-                               .run = {.epilogue = &l->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + l->registers,
-                                       .row = b->row,
-                                       .column = column}};
+    takt_conv_ending ending = takt_conv_end_at(&l->end, s, t, l->registers, b->row, column);
     takt_epilogue_f32 e;
     float *y = (float *)takt_view_data(t, &s->out[0]) + b->row * ld + column;
     if (takt_conv_end_for(&ending, &e) && e.is_late)

@@ -32,13 +32,7 @@ static void multiply(const takt_step *s, const takt_task *t, const block *b, con
     const takt_conv_shape *c = &f->shape;
     char *own = t->scratch_own;
     const size_t outputs = c->groups * c->cout, first = b->group * c->cout + b->column;
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = own + f->registers,
-                                       .row = b->row,
-                                       .column = first}};
+    takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, b->row, first);
     takt_epilogue_f32 epilogue;
     const bool rounds = takt_conv_product_rounds(f), tiles = takt_conv_product_tiles(f);
     const bool ends =
@@ -78,13 +72,7 @@ static void end_groups(const takt_step *s, const takt_task *t, size_t row, size_
     const takt_conv_product *f = s->data;
     const takt_conv_shape *c = &f->shape;
     const size_t outputs = c->groups * c->cout, first = unit * c->cout;
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + f->registers,
-                                       .row = row,
-                                       .column = first}};
+    takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, row, first);
     takt_epilogue_f32 e;
     if (c->groups > 1 && !takt_conv_product_tiles(f) && takt_conv_end_for(&ending, &e) && e.is_late)
         e.tail(e.user, takt_conv_out(&f->memory, s, t) + row * outputs + first, outputs, 0, 0, rows,

@@ -137,12 +137,7 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
 {
     const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    takt_conv_ending ending = {.end = &f->end,
-                               .run = {.epilogue = &f->end.epilogue,
-                                       .step = s,
-                                       .task = t,
-                                       .registers = (char *)t->scratch_own + f->registers,
-                                       .column = o->first}};
+    takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, 0, o->first);
     takt_epilogue_f32 e;
     const bool ends = takt_conv_end_for(&ending, &e), is_known = takt_conv_end_is_simple(&f->end);
     takt_winograd_f32 w = {.is_output = true,

@@ -92,12 +92,7 @@ static void make_lines(const takt_step *s, const takt_task *t, size_t first, siz
     for (size_t line = first, next; line < end; line = next) {
         next = line + f->slots - line % f->slots; /* where the ring wraps around */
         next = next < end ? next : end;
-        takt_conv_ending ending = {.end = &f->end,
-                                   .run = {.epilogue = &f->end.epilogue,
-                                           .step = s,
-                                           .task = t,
-                                           .registers = (char *)t->scratch_own + f->registers,
-                                           .row = line * c->in[2]}};
+        takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, line * c->in[2], 0);
         takt_epilogue_f32 epilogue;
         const bool ends = takt_conv_end_for(&ending, &epilogue);
         takt_gemm_f32 g = {.m = (next - line) * c->in[2],
