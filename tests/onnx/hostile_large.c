@@ -259,20 +259,21 @@ typedef size_t make_fn(char *to, size_t count);
 
 static void whole(char *bytes)
 {
+    /* A million of anything takes seconds; with a step of each for each it would take hours. The
+     * limit lies far from both, since machines differ. */
+    enum { SECONDS = 30 };
     static const struct {
         const char *name;
         load_fn *how;
         make_fn *make;
         size_t count;
         int id;
-        double seconds;
-    } inputs[] = {
-        {"onnx 13: 100 MB of unknown fields", load_onnx, unknown_fields, 100, 0, 1},
-        {"onnx 14: 10,000 graphs deep", load_onnx, deep_graphs, 10000, 3301, 1},
-        {"onnx 15: a million functions", load_onnx, many_functions, 1000000, 0, 4},
-        {"onnx 21: a million axes", load_onnx, high_rank, 1000000, 3301, 1},
-        {"safetensors 21: a million tensors", load_safetensors, many_tensors, 1000000, 0, 4},
-        {"json 8: a million keys", load_json, many_keys, 1000000, 0, 2}};
+    } inputs[] = {{"onnx 13: 100 MB of unknown fields", load_onnx, unknown_fields, 100, 0},
+                  {"onnx 14: 10,000 graphs deep", load_onnx, deep_graphs, 10000, 3301},
+                  {"onnx 15: a million functions", load_onnx, many_functions, 1000000, 0},
+                  {"onnx 21: a million axes", load_onnx, high_rank, 1000000, 3301},
+                  {"safetensors 21: a million tensors", load_safetensors, many_tensors, 1000000, 0},
+                  {"json 8: a million keys", load_json, many_keys, 1000000, 0}};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         const size_t length = inputs[i].make(bytes, inputs[i].count);
         const clock_t start = clock();
@@ -283,7 +284,7 @@ static void whole(char *bytes)
         EXPECT(id == inputs[i].id, "%s: id %d", inputs[i].name, id);
         EXPECT(load_meter.peak <= 16 * length + (1 << 20), "%s: %zu bytes for %zu", inputs[i].name,
                load_meter.peak, length);
-        EXPECT(seconds <= inputs[i].seconds || TEST_SANITIZED, "%s: %g s", inputs[i].name, seconds);
+        EXPECT(seconds <= SECONDS || TEST_SANITIZED, "%s: %g s", inputs[i].name, seconds);
     }
 }
 
