@@ -41,15 +41,9 @@ elseif(SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/build/release/build.ninja)
 endif()
 
 include(python_abi)
-file(GLOB python_c ${glob} bind/python/src/*.c)
 file(GLOB python_py ${glob} bind/python/takt/*.py bind/python/takt/*.pyi bind/python/takt/py.typed)
 add_library(takt_python MODULE ${python_c})
 takt_flags(takt_python)
-# What a call of a model does not pass through is compiled for size, as in cold.cmake.
-set(python_cold ${python_c})
-list(FILTER python_cold INCLUDE REGEX
-     "/(data|generator|model|op|params|plan|session_measure|shrink|text|trainer[a-z_]*).c$")
-set_property(SOURCE ${python_cold} APPEND PROPERTY COMPILE_OPTIONS ${takt_small})
 target_compile_definitions(takt_python PRIVATE ${python_definitions})
 target_include_directories(takt_python PRIVATE bind/python/src include)
 target_include_directories(takt_python SYSTEM PRIVATE ${Python3_INCLUDE_DIRS})
