@@ -264,9 +264,10 @@ text = "model m(x: f32[n, 64]) seed=1 { return dense(dense(x, 64, act=relu), 10)
 trainer = takt.Trainer(takt.loads(text), loss="cross_entropy")
 batch = {"x": takt.zeros((8, 64)), "labels": takt.zeros((8,), "i64")}
 trainer.fit([batch])
+batches = [batch] * 10**6
 print("ready", flush=True)
 try:
-    trainer.fit([batch] * 10**7)  # nothing of it runs Python
+    trainer.fit(batches)  # nothing of it runs Python
 except KeyboardInterrupt:
     print("stopped", trainer.steps > 1, trainer.step(batch).loss > 0)
 """
