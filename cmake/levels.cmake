@@ -1,13 +1,13 @@
 # levels.cmake - how far a compiler goes with each file, which levels.txt lists.
 #
 # What reads, checks and reports is not worth -O3: a wheel has to stay small, and a run spends its
-# time in src/kernel and src/backend. What nobody waits for is compiled for size; gcc then sees less
-# of what is initialised, and would warn of values that are. A loop over all weights of a model is
-# waited for, and so are rules over sets of tuples and samplers over a vocabulary. Scalar kernels are
-# for comparison where every processor has NEON, and on x86-64 for those without AVX2, which are
-# several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is rare. Padding that
-# aligns functions and jumps is for loops that run often. Functions have sections of their own, so
-# that a library leaves out what only tests call; all of a kernel is used.
+# time in src/kernel and src/backend. What nobody waits for is compiled for size; gcc then sees
+# less of what is initialised, and would warn of values that are. A loop over all weights of a
+# model is waited for, and so are rules over sets of tuples and samplers over a vocabulary. Scalar
+# kernels are for comparison where every processor has NEON, and on x86-64 for those without AVX2,
+# which are several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is rare.
+# Padding that aligns functions and jumps is for loops that run often. Functions have sections of
+# their own, so that a library leaves out what only tests call; all of a kernel is used.
 set(level_small -Os)
 set(level_normal -O2)
 set(level_fast "")
