@@ -96,10 +96,15 @@ static takt_id input(widening *w, const takt_node *n, uint32_t k)
 
 static takt_id append(widening *w, const takt_node *n)
 {
+    takt_attr attrs[TAKT_MAX_ATTRS];
+    const int added = n->op == &takt_op_pad ? takt_op_attr_index(n->op, "value") : -1;
     for (uint32_t k = 0; k < n->in_count; k++)
         w->c.inputs[k] = input(w, n, k);
+    takt_node_attrs(n, attrs);
+    if (added >= 0) /* elements of 16 bits, too */
+        attrs[added].f64 = takt_dtype_round(n->type->dtype, attrs[added].f64);
     takt_graph_inherit(w->c.out, n);
-    return takt_graph_append(w->c.out, n->op, n->in_count, w->c.inputs, n->attr);
+    return takt_graph_append(w->c.out, n->op, n->in_count, w->c.inputs, attrs);
 }
 
 /* The other operands of arithmetic are widened as they are read; joined or moved values must be f32

@@ -29,6 +29,14 @@
     "  h = op.gelu(op.matmul(x, w) + 0.1)\n"                                                       \
     "  y = op.layer_norm(op.matmul(h, v) + x, s, s)\n"                                             \
     "  return op.matmul(op.softmax(op.matmul(y, x, transpose_b=true) * 0.2), y)\n}"
+/* Nothing of 16 bits is 0.1. */
+#define PAD(type)                                                                                  \
+    "model pad(x: " type "[2, 4, 4, 5]) seed=3 {\n"                                                \
+    "  param w: " type "[5, 1, 1, 5] = normal(0, 1)\n"                                             \
+    "  a = op.tanh(op.conv(x, w, layout=nhwc) + x)\n"                                              \
+    "  b = op.pad(a, before=[0, 1, 1, 0], after=[0, 1, 1, 0], value=0.1)\n"                        \
+    "  c = op.tanh(op.conv(b, w, layout=nhwc) * 3.3)\n"                                            \
+    "  return op.tanh(op.conv(c, w, layout=nhwc))\n}"
 
 typedef struct sample {
     const char *text;
@@ -36,10 +44,8 @@ typedef struct sample {
 } sample;
 
 static const sample samples[] = {
-    {NET("f16"), 12},
-    {NET("bf16"), 12},
-    {BLOCK("f16"), 7},
-    {BLOCK("bf16"), 7},
+    {NET("f16"), 12},   {NET("bf16"), 12}, {BLOCK("f16"), 7},
+    {BLOCK("bf16"), 7}, {PAD("f16"), 6},   {PAD("bf16"), 6},
 };
 
 static size_t steps_of(const takt_model *model, const char *passes)
