@@ -7,7 +7,6 @@
 
 #include "ir/held.h"
 #include "ir/leaves.h"
-#include "op/ops.h"
 #include "plan/builder.h"
 
 /* Clauses that name their sides, and sizes that a run finds, may request anything. If steps are
@@ -93,26 +92,11 @@ static bool is_unasked(const takt_builder *b, const takt_group *group)
     return true;
 }
 
-/* Whether steps may read the source in 16 bits of a constant that the group makes, in its place. */
-static bool widens(const takt_builder *b, const takt_group *group)
+/* Whether steps may read the source in 16 bits of a constant that the group makes, in its place,
+ * and others than the step that it was made for are going to. Such a group has one node. */
+static bool is_source_awaited(const takt_builder *b, const takt_group *group)
 {
-    for (size_t i = 0; i < group->count; i++) {
-        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
-        if (b->is_constant[group->nodes[i]] && n->op == &takt_op_cast &&
-            takt_dtype_bits(takt_type_of(b->p.graph, n->in[0])->dtype) == 16)
-            return true;
-    }
-    return false;
-}
-
-/* Whether others than the step that it was made for are going to read what the group makes. */
-static bool is_awaited(const takt_builder *b, const takt_group *group)
-{
-    uint32_t reads = 0;
-    for (size_t i = 0; i < group->count; i++)
-        if (b->root[group->nodes[i]] == group->nodes[i])
-            reads += b->reads[group->nodes[i]];
-    return reads > 1;
+    return takt_is_widening(b, group->nodes[0]) && b->reads[group->nodes[0]] > 1;
 }
 
 /* One reader of a constant less. */
@@ -149,7 +133,7 @@ void takt_builder_consume(takt_builder *b, const takt_group *group, const takt_s
     for (size_t i = 0; !b->in_prologue && i < step->in_count; i++)
         if (b->p.plan->buffers[step->in[i].buffer].place == TAKT_PLACE_CONSTANT)
             b->p.plan->buffers[step->in[i].buffer].first = 0;
-    b->keeps_source[group - b->groups] = widens(b, group) && is_awaited(b, group);
+    b->keeps_source[group - b->groups] = is_source_awaited(b, group);
     if (b->keeps_source[group - b->groups])
         return;
     read_inputs(b, group, &unasked);

@@ -73,36 +73,53 @@ static void compare(const int *shape, const char *type, const takt_plan_options 
     takt_model_destroy(plain);
 }
 
-/* Without passes the embedding reads the widened table, which is made, and the product its source,
- * which is not freed meanwhile. */
-static void widen_first(const char *type)
+/* Rows and sums of constants that are made while the plan is have the bits of -O0. */
+static void compare_levels(const char *text)
 {
-    char text[400];
     uint64_t held;
-    float rows[PICKS * 300], sums[3 * 601];
+    float rows[PICKS * 300], sums[3 * 601], again[PICKS * 300];
     takt_plan_options o = {.threads = 1};
     EXPECT_OK(ctx, takt_opts_level(&o, 0));
-    snprintf(text, sizeof text,
-             "model m(tokens: i64[7], h: f32[3, 300]) seed=3 {\n"
-             "  param t: %s[601, 300] = normal(0, 1)\n"
-             "  w = cast(t, dtype=f32)\n"
-             "  return e = gather(w, tokens, axis=0), s = op.matmul(h, w, transpose_b=true)\n}\n",
-             type);
     takt_model *m = run_model(ctx, text);
     takt_session *plain = open(m, &o, &held), *fused = open(m, &(takt_plan_options){0}, &held);
     const int64_t tokens[PICKS] = {0, 3, 600, 2, 0, 1, 300};
     if (plain != NULL && fused != NULL) {
         EXPECT_OK(ctx, pick(plain, tokens, rows));
         memcpy(sums, takt_session_output(plain, 1)->data, sizeof sums);
-        float again[PICKS * 300];
         EXPECT_OK(ctx, pick(fused, tokens, again));
-        EXPECT(memcmp(rows, again, sizeof rows) == 0, "%s: other rows", type);
+        EXPECT(memcmp(rows, again, sizeof rows) == 0, "other rows: %s", text);
         EXPECT(memcmp(sums, takt_session_output(fused, 1)->data, sizeof sums) == 0,
-               "%s: other products", type);
+               "other products: %s", text);
     }
     takt_session_destroy(plain);
     takt_session_destroy(fused);
     takt_model_destroy(m);
+}
+
+/* Without passes the embedding reads the widened table, which is made, and the product its source,
+ * which is not freed meanwhile. */
+static void widen_first(const char *type)
+{
+    char text[400];
+    snprintf(text, sizeof text,
+             "model m(tokens: i64[7], h: f32[3, 300]) seed=3 {\n"
+             "  param t: %s[601, 300] = normal(0, 1)\n"
+             "  w = cast(t, dtype=f32)\n"
+             "  return e = gather(w, tokens, axis=0), s = op.matmul(h, w, transpose_b=true)\n}\n",
+             type);
+    compare_levels(text);
+}
+
+/* Fused, one step makes two constants of the table, which the rows are read from last. */
+static void make_two(void)
+{
+    compare_levels("model m(tokens: i64[7], h: f64[3, 300]) seed=3 {\n"
+                   "  param t: f16[601, 300] = normal(0, 1)\n"
+                   "  w = cast(t, dtype=f64)\n"
+                   "  a = op.matmul(h, w, transpose_b=true)\n"
+                   "  b = op.matmul(h, op.tanh(w), transpose_b=true)\n"
+                   "  e = gather(t, tokens, axis=0)\n"
+                   "  return e = cast(e, dtype=f32), s = cast(a + b, dtype=f32)\n}\n");
 }
 
 int main(void)
@@ -118,6 +135,7 @@ int main(void)
             }
     widen_first("f16");
     widen_first("bf16");
+    make_two();
     takt_ctx_destroy(ctx);
     return test_done();
 }
