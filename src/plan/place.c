@@ -351,6 +351,7 @@ static takt_status place_all(takt_builder *b, bool has_room)
         TAKT_TRY(place_space(b, (takt_space)i, has_room));
     if (has_room)
         takt_rooms_take(plan, b->p.settings->rooms);
+    TAKT_TRY(takt_builder_place_forms(b)); /* outputs may lie where they were */
     plan->arena_bytes = plan->space[TAKT_HOST].arena;
     return takt_ports_fill(b);
 }
@@ -380,8 +381,6 @@ takt_status takt_builder_place(takt_builder *b)
     TAKT_TRY(place_all(b, has_room));
     if (!has_room)
         TAKT_TRY(place_guests(b));
-    TAKT_TRY(takt_builder_place_forms(b));
-    plan->arena_bytes = plan->space[TAKT_HOST].arena;
     plan->lower_bound = plan->space[TAKT_HOST].lower_bound;
     plan->unshared_bytes = plan->space[TAKT_HOST].unshared;
     return TAKT_OK;

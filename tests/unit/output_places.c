@@ -140,6 +140,28 @@ static void outputs_survive(const takt_model *m)
     }
 }
 
+/* A weight that is state is packed before the first step, in memory that is free afterwards. */
+static void where_weights_are_packed(void)
+{
+    static const char packed[] = "model m(x: f32[4, 64]) {\n  state w: f16[64, 64] = 0.125\n"
+                                 "  next w = w\n"
+                                 "  return y = op.matmul(x, op.cast(w, dtype=f32))\n}\n";
+    takt_model *m = NULL;
+    EXPECT_OK(ctx, takt_model_load_memory(ctx, "m", packed, strlen(packed), NULL, &m));
+    takt_plan *plan = planned(m, (takt_plan_options){0});
+    takt_session *s = NULL;
+    EXPECT_EQ(io_of(plan), 4 * 64 * 4);
+    EXPECT_OK(ctx, takt_session_create(plan, NULL, &s));
+    for (int i = 0; i < 4 * 64; i++)
+        ((float *)takt_session_input(s, 0)->data)[i] = 1;
+    EXPECT_OK(ctx, takt_session_run(s));
+    for (int i = 0; i < 4 * 64; i++)
+        EXPECT(((const float *)takt_session_output(s, 0)->data)[i] == 8, "output %d", i);
+    takt_session_destroy(s);
+    takt_plan_destroy(plan);
+    takt_model_destroy(m);
+}
+
 static void all(void)
 {
     takt_model *m = NULL;
@@ -149,6 +171,7 @@ static void all(void)
     not_in_an_arena_of_the_caller(m);
     not_where_sizes_change(m);
     outputs_survive(m);
+    where_weights_are_packed();
     takt_model_destroy(m);
     takt_ctx_destroy(ctx);
 }
