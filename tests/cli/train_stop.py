@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from _cli import CLEAN, ROOT, TOOL, expect, finish, path, succeeds, write
+from _cli import CLEAN, ROOT, TOOL, expect, finish, path, succeeds, takt, write
 from _training import COMMON, NET, await_steps, log_of
 
 
@@ -87,8 +87,29 @@ def interrupted_late():
     expect(os.path.exists(model), "the model of a complete training is lost")
 
 
+def without_progress():
+    """--patience: it is said when it ends a training; resumed, the training stays ended."""
+    folder, model = path("patient"), path("patient.taktp")
+    shutil.rmtree(folder, ignore_errors=True)
+    still = ["train", NET, *COMMON[:-1], "1e-30", "--val-split", "0.2", "--checkpoint", folder,
+             "-o", model]
+    for more, epochs in ((["--epochs", "9", "--patience", "2"], 3),
+                         (["--epochs", "9", "--patience", "2", "--resume"], 3),
+                         (["--epochs", "9", "--patience", "4", "--resume"], 5),
+                         (["--epochs", "6", "--resume"], 6)):
+        if os.path.exists(model):
+            os.remove(model)
+        run = takt(*still, *more)
+        said = f"stopped after epoch {epochs} of 9: {epochs - 1} evaluations without a better"
+        expect(run.returncode == 0 and (said in run.stderr) == ("9" in more[1]), (more, run))
+        checks = [row["epoch"] for row in log_of(folder) if "validation_loss" in row]
+        expect(checks == list(range(1, epochs + 1)), (more, checks))
+        expect(os.path.exists(model), "a training that --patience ends writes its model")
+
+
 interrupted()
 interrupted_inside()
 interrupted_twice()
 interrupted_late()
+without_progress()
 finish()

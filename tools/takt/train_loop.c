@@ -184,13 +184,29 @@ static takt_status one_step(tool_training *g, tally *sum)
 }
 
 /* Whether the validation loss has stopped falling (early stopping). */
-static bool gives_up(tool_training *g, double loss)
+static bool has_given_up(const tool_training *g)
 {
     const uint64_t patience = tool_number_of(g->t, TAKT_F_PATIENCE, 0);
+    return patience > 0 && g->bad_evaluations >= patience;
+}
+
+static bool gives_up(tool_training *g, double loss)
+{
     takt_trainer_observe(g->trainer, loss);
     g->bad_evaluations = loss < g->best ? 0 : g->bad_evaluations + 1;
     g->best = loss < g->best ? loss : g->best;
-    return patience > 0 && g->bad_evaluations >= patience;
+    return has_given_up(g);
+}
+
+static void tell_given_up(const tool_training *g)
+{
+    if (!tool_on(g->t, TAKT_F_QUIET))
+        fprintf(stderr,
+                "takt: stopped after epoch %llu of %llu: %llu evaluation%s without a better "
+                "validation loss than %.6f\n",
+                (unsigned long long)g->epoch, (unsigned long long)g->epochs,
+                (unsigned long long)g->bad_evaluations, g->bad_evaluations == 1 ? "" : "s",
+                g->best);
 }
 
 /* A step that Ctrl-C cancelled was not made: that is not a failure. */
@@ -280,7 +296,7 @@ void tool_train_catch(struct tool_signals *before)
 int tool_train_loop(tool_training *g)
 {
     takt_status status = TAKT_OK;
-    bool is_over = false, is_lost = false;
+    bool is_over = has_given_up(g), is_lost = false; /* as the checkpoint says */
     g->in_order = tool_on(g->t, TAKT_F_NO_SHUFFLE);
     g->loader = tool_loader_create(g, tool_number_of(g->t, TAKT_F_WORKERS, 1));
     if (g->loader == NULL)
@@ -300,6 +316,8 @@ int tool_train_loop(tool_training *g)
         return tell_failed(g, status);
     if (is_lost)
         return tell_lost(g);
+    if (!is_interrupted && has_given_up(g) && !tool_is_trained(g))
+        tell_given_up(g);
     if (!is_interrupted)
         return TAKT_EXIT_OK;
     fprintf(stderr, "\ntakt: interrupted after step %llu%s\n",
