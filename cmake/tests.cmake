@@ -52,8 +52,8 @@ function(takt_test_program name)
 endfunction()
 
 # Emulation is slow: a cross build runs what another processor could do differently.
-set(cross_programs model_same_bits unit_half unit_dtype unit_philox unit_digest unit_map_semantics
-    unit_kernel_registry)
+set(cross_programs model_same_bits model_train_digests unit_half unit_dtype unit_philox unit_digest
+    unit_map_semantics unit_kernel_registry)
 set(cross_scripts guard_instructions) # counted by QEMU
 
 include(cmake/tests_together.cmake)

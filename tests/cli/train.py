@@ -135,18 +135,19 @@ def locked():
 
 
 def workers():
-    """Batches that are prepared ahead are the same."""
+    """Batches that are prepared ahead are the same: so are weights and logs."""
+    os.makedirs(path("workers"), exist_ok=True)
+    run = ["train", NET, *COMMON, "--epochs", "2", "-q", "--limit", "333", "--log",
+           path("workers/log.jsonl"), "-o", path("workers.taktp"), "--workers"]
     seen = set()
     for count in ("0", "1", "4"):
-        succeeds("train", NET, *COMMON, "--workers", count, "--epochs", "2", "-q", "--limit", "333",
-                 "-o", path("workers.taktp"))
-        seen.add(weights_of(path("workers.taktp")))
+        succeeds(*run, count)
+        seen.add((weights_of(path("workers.taktp")), json.dumps(log_of(path("workers")))))
     expect(len(seen) == 1, "the number of workers changes the weights")
     plain = set(seen)
     for count in ("0", "4"):
-        succeeds("train", NET, *COMMON, "--workers", count, "--epochs", "2", "-q", "--limit", "333",
-                 "--augment", "noise=0.1,time_shift=1", "-o", path("workers.taktp"))
-        seen.add(weights_of(path("workers.taktp")))
+        succeeds(*run, count, "--augment", "noise=0.1,time_shift=1")
+        seen.add((weights_of(path("workers.taktp")), json.dumps(log_of(path("workers")))))
     expect(len(seen) == 2 and plain < seen, "augmentation depends on the workers, or does nothing")
     fails(2, "train", NET, *COMMON, "--augment", "flop=1", says=["did you mean flip"])
     kept = path("mirrored")
