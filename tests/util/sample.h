@@ -30,7 +30,10 @@ double takt_array_distance(const takt_array *a, const takt_array *b);
 enum { TAKT_WHERE = 64 };
 TAKT_MUST_USE takt_status takt_sample_check_grad(takt_sample *s, double *distance,
                                                  char where[static TAKT_WHERE]);
-/* Whether the above makes sense: some f64 input and result, and no narrower float. */
+/* The same for the gradient of the gradients, along one direction. TAKT_ERR_UNSUPPORTED if an op
+ * that the gradient consists of has none. */
+TAKT_MUST_USE takt_status takt_sample_check_second(takt_sample *s, double *distance);
+/* Whether they make sense: some f64 input and result, and no narrower float. */
 bool takt_sample_is_smooth(const takt_sample *s);
 
 #endif
