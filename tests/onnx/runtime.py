@@ -142,10 +142,35 @@ def check_empty():
         check(f"sizes {shape}", path, {"x": np.ones(shape, np.float32)})
 
 
+def check_trained():
+    """A trained ONNX model is one like any other: onnxruntime has its outputs."""
+    digits = os.path.join(DATA, "data", "mnist")
+    if not os.path.isdir(digits):
+        print("trained: the shared data has no mnist")
+        return
+    zoo, path = os.path.join(DATA, "onnx", "mnist-8", "model.onnx"), os.path.join(TMP, "net.takt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("model net(x: f32[batch, 28, 28]) seed=1 {\n  h = conv2d(unsqueeze(x, axes=[1]), 8, "
+                   "3) |> batch_norm() |> relu() |> max_pool(2, stride=2)\n"
+                   "  return dense(dropout(flatten(h), 0.2), 10, act=softmax)\n}\n")
+    made = path.replace(".takt", ".onnx")
+    takt("convert", path, "-o", made)
+    for name, source, frozen, shape in (("mnist-8", zoo, "Parameter(5|87)", (1, 1, 28, 28)),
+                                        ("batch norm", made, "conv2d_0", (5, 28, 28))):
+        out = os.path.join(TMP, "trained.onnx")
+        takt("train", source, "--data", digits, "--limit", "256", "--freeze", frozen, "--lr",
+             "1e-4", "-q", "-o", out)
+        feed = session_of(out).get_inputs()[0].name
+        values = {feed: np.random.default_rng(2).random(shape).astype(np.float32)}
+        compare(f"{name} trained", out, values, takt_results(out, values))
+
+
 if __name__ == "__main__":
     words = sys.argv[1:]
     if not words or "empty" in words:
         check_empty()
+    if not words or "trained" in words:
+        check_trained()
     for text in TEXTS:
         if not words or any(word in text for word in words):
             check(text, text, None)
