@@ -1,8 +1,10 @@
-/* attention.c - turns scores into weights and locates the operands of a head. */
+/* attention.c - turns scores into weights, locates the operands of a head, and repeats rows that
+ * absent keys may have changed. */
 #include "backend/cpu/attention/attention.h"
 
 #include <string.h>
 
+#include "backend/cpu/shorter.h"
 #include "plan/execute.h"
 
 size_t takt_attention_keys(const takt_step *s, const takt_task *t, size_t b)
@@ -133,5 +135,41 @@ void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t cou
                                         .poll = h->poll};
         f->softmax(&softmax);
         memset(row + limit, 0, (seen - limit) * sizeof *row);
+    }
+}
+
+/* Whether a result is NaN or zero. Signs are as good as random, so comparisons of floats, which
+ * compilers turn into branches, would take ten times as long. */
+static bool has_doubtful(const float *x, size_t count)
+{
+    const uint32_t infinite = UINT32_C(0x7f800000);
+    uint32_t found = 0; /* as wide as a float, so that compilers use vectors */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= UINT32_C(0x7fffffff);
+        found |= (bits == 0) | (bits > infinite);
+    }
+    return found != 0;
+}
+
+void takt_attention_exclude(const takt_attention_head *h, size_t first, size_t count, size_t seen)
+{
+    const takt_attention *f = h->f;
+    const takt_shorter v = {.gemm = f->gemm,
+                            .panels = f->panels,
+                            .k = seen,
+                            .n = f->value_dim,
+                            .b = h->v_packed,
+                            .scratch = h->scratch,
+                            .part = h->scratch + f->kernel_floats,
+                            .blocking = f->blocking};
+    for (size_t i = 0; i < count; i++) {
+        float *out = h->out + (first + i) * f->heads * f->value_dim;
+        const size_t limit = takt_attention_limit(f, h->keys, first + i);
+        if (limit == 0)
+            memset(out, 0, f->value_dim * sizeof *out);
+        else if (limit < seen && has_doubtful(out, f->value_dim))
+            takt_cpu_shorter(&v, h->scores + i * seen, limit, out);
     }
 }

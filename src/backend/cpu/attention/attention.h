@@ -105,6 +105,9 @@ takt_attention_pair takt_attention_pair_of(const takt_step *s, const takt_task *
  * weights: scale, mask, softmax over the keys that each sees, `seen` at most. */
 void takt_attention_weigh(const takt_attention_head *h, size_t first, size_t count, size_t seen,
                           size_t stride);
+/* Rows of the result of queries [first, first + count) that absent keys, of `seen` ones, may have
+ * changed are computed again without them. */
+void takt_attention_exclude(const takt_attention_head *h, size_t first, size_t count, size_t seen);
 /* A matrix whose elements are `row` and `col` floats apart. */
 typedef struct takt_attention_matrix {
     const float *at;

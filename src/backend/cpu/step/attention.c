@@ -19,7 +19,6 @@
 
 #include "backend/cpu/attention/attention.h"
 #include "backend/cpu/cut.h"
-#include "backend/cpu/shorter.h"
 #include "base/size.h"
 
 /* Queries at a time: whole tiles of 6, 8, 12 and 16 rows. */
@@ -36,31 +35,6 @@ static bool keeps(const takt_graph *g, const takt_node *n)
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     return keeps(g, &g->nodes[node]) ? NULL : "";
-}
-
-/* Rows of the result that absent keys, of `seen` ones, may have changed. */
-static void exclude_absent(const head *h, size_t first, size_t count, size_t seen)
-{
-    const facts *f = h->f;
-    const takt_shorter v = {.gemm = f->gemm,
-                            .panels = f->panels,
-                            .k = seen,
-                            .n = f->value_dim,
-                            .b = h->v_packed,
-                            .scratch = h->scratch,
-                            .part = h->scratch + f->kernel_floats,
-                            .blocking = f->blocking};
-    for (size_t i = 0; i < count; i++) {
-        float *out = h->out + (first + i) * f->heads * f->value_dim;
-        const size_t limit = takt_attention_limit(f, h->keys, first + i);
-        int is_doubtful = 0;
-        for (size_t j = 0; j < f->value_dim; j++)
-            is_doubtful |= !(out[j] < 0 || out[j] > 0);
-        if (limit == 0)
-            memset(out, 0, f->value_dim * sizeof *out);
-        else if (is_doubtful && limit < seen)
-            takt_cpu_shorter(&v, h->scores + i * seen, limit, out);
-    }
 }
 
 /* Keys that a block's products have: all that its last query sees. In packed values shared with
@@ -106,7 +80,7 @@ static void attend(const head *h, size_t first, size_t count, size_t seen)
                                   .poll = h->poll};
     f->gemm(&values);
     if (f->is_causal)
-        exclude_absent(h, first, count, seen);
+        takt_attention_exclude(h, first, count, seen);
 }
 
 /* Heads of k and v of all sequences. */
