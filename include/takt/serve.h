@@ -30,7 +30,7 @@ enum { TAKT_SERVER_TEXTS = 64 }; /**< texts generated at a time, at most */
 /** Zero in any field means the default. */
 typedef struct takt_server_options {
     size_t size;
-    const char *host;            /**< numeric address; default 127.0.0.1 */
+    const char *host;            /**< numeric address or "localhost"; default 127.0.0.1 */
     int port;                    /**< 0: any that is free, see takt_server_port */
     int parallel;                /**< texts generated at a time; default 1 */
     int queue;                   /**< requests that may be queued; default 64 */

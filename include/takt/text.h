@@ -48,6 +48,10 @@ typedef struct takt_generator_options {
      * of its own. Then only takt_generate_many can write texts: one begins when its prompt and
      * `max_tokens` fit, and keys and values of common prefixes are stored once. */
     uint64_t pool_bytes;
+    /** Called before any weight is read, with the tokenizer and the capacity of the context in
+     *  tokens: anything but TAKT_OK ends opening with that status. Default NULL: not called. */
+    takt_status (*check)(void *user, const takt_tokenizer *tokenizer, int64_t context);
+    void *check_user;
 } takt_generator_options;
 
 /** Opens a GGUF file, or a Hugging Face folder. A GGUF file stays open: weights are read when they

@@ -36,6 +36,7 @@ typedef union address {
 static int read_address(const char *host, int port, address *a, socklen_t *length)
 {
     memset(a, 0, sizeof *a);
+    host = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
     if (inet_pton(AF_INET, host, &a->v4.sin_addr) == 1) {
         a->v4.sin_family = AF_INET;
         a->v4.sin_port = htons((uint16_t)port);
@@ -61,15 +62,15 @@ static int bind_to(int socket, const char *host, int *port)
         return error;
     (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     error = settle(socket);
-    if (error == 0 && (bind(socket, &a.any, length) != 0 || listen(socket, 512) != 0 ||
-                       getsockname(socket, &a.any, &length) != 0))
+    if (error == 0 &&
+        (bind(socket, &a.any, length) != 0 || getsockname(socket, &a.any, &length) != 0))
         error = errno;
     if (error == 0)
         *port = ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
     return error;
 }
 
-int takt_net_listen(const char *host, int *port, int *socket_out)
+int takt_net_bind(const char *host, int *port, int *socket_out)
 {
     const int s = socket(strchr(host, ':') != NULL ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
     if (s < 0)
@@ -80,6 +81,11 @@ int takt_net_listen(const char *host, int *port, int *socket_out)
     else
         *socket_out = s;
     return error;
+}
+
+int takt_net_listen(int socket)
+{
+    return listen(socket, 512) == 0 ? 0 : errno;
 }
 
 int takt_net_accept(int listener, int *socket_out)

@@ -9,8 +9,10 @@
 
 /* All return 0 or a positive errno; sockets do not block and are not inherited. */
 
-/* Listens at a numeric IPv4 or IPv6 address; `*port` 0 is replaced by the one that was chosen. */
-int takt_net_listen(const char *host, int *port, int *socket);
+/* Takes a numeric IPv4 or IPv6 address, or "localhost"; `*port` 0 is replaced by the one that was
+ * chosen. Connections are refused until takt_net_listen. */
+int takt_net_bind(const char *host, int *port, int *socket);
+int takt_net_listen(int socket);
 /* EAGAIN: no connection is waiting. */
 int takt_net_accept(int listener, int *socket);
 /* `*done` 0: the other side has closed. EAGAIN: no data yet. */

@@ -21,7 +21,8 @@ static takt_status open_drafts(takt_server *s)
 {
     takt_plan_info info, token;
     takt_slot *first = &s->slots[0];
-    const takt_generator_options how = takt_serve_writer(s);
+    takt_generator_options how = takt_serve_writer(s);
+    how.check = NULL; /* of the model */
     TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &how, &first->draft));
     s->draft_count = 1;
     for (size_t i = 1; i < s->slot_count; i++)

@@ -32,11 +32,17 @@ static void name_of(const char *path, bool is_folder, char to[128])
 
 /* ---- models ---- */
 
-static takt_status open_chat(takt_server *s)
+/* takt_generator_options.check: a template that cannot be used is refused before weights are
+ * read. */
+static takt_status open_chat(void *server, const takt_tokenizer *tokenizer, int64_t context)
 {
+    takt_server *s = server;
     const char *given = s->options.chat_template;
+    const takt_generator_options *o = &s->options.text;
+    if (o->check != NULL)
+        TAKT_TRY(o->check(o->check_user, tokenizer, context));
     if (given == NULL)
-        given = takt_tokenizer_chat_template(s->tokenizer);
+        given = takt_tokenizer_chat_template(tokenizer);
     if (given == NULL)
         return TAKT_OK; /* conversations are refused, plain texts are not */
     for (size_t i = 0; takt_chat_name(i) != NULL; i++)
@@ -88,7 +94,7 @@ static takt_status open_slots(takt_server *s, takt_generator *first)
     s->weight_bytes = info.weights + info.packed;
     s->cache_bytes = s->kv != NULL ? s->kv->layout.bytes : count * token.state;
     takt_serve_count_blocks(s);
-    return open_chat(s);
+    return TAKT_OK;
 }
 
 static takt_status open_other(takt_server *s, const char *path)
@@ -127,26 +133,23 @@ static takt_status open_model(takt_server *s, const char *path)
 {
     takt_generator *g;
     bool is_text, is_folder;
-    const takt_generator_options how = takt_serve_writer(s);
+    takt_generator_options how = takt_serve_writer(s);
+    how.check = open_chat;
+    how.check_user = s;
     TAKT_TRY(has_words(s, path, &is_text, &is_folder));
     if (!is_text)
         return open_other(s, path);
+    if (s->slot_count > 0 || s->embedder != NULL)
+        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already", path);
     takt_status status = takt_generator_open_first(s->ctx, path, &how, (size_t)s->options.parallel,
                                                    s->options.pool_bytes, &g);
     if (status == TAKT_OK) {
-        if (s->slot_count > 0 || s->embedder != NULL) {
-            takt_generator_destroy(g);
-            return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already",
-                             path);
-        }
         name_of(path, is_folder, s->name);
         return open_slots(s, g);
     }
     if (status != TAKT_ERR_UNSUPPORTED)
         return status;
     const takt_error error = s->ctx->error;
-    if (s->slot_count > 0 || s->embedder != NULL)
-        return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already", path);
     status = takt_embedder_open(s->ctx, path, &s->options.text, &s->embedder);
     if (status == TAKT_ERR_UNSUPPORTED)
         s->ctx->error = error;
@@ -200,7 +203,14 @@ static takt_status open_sockets(takt_server *s)
     int error = takt_net_pipe(&s->wake_from, &s->wake_to);
     s->port = s->options.port;
     if (error == 0)
-        error = takt_net_listen(s->options.host, &s->port, &s->listener);
+        error = takt_net_bind(s->options.host, &s->port, &s->listener);
+    return error == 0 ? TAKT_OK : socket_failure(s, error);
+}
+
+/* Not before all models are open: clients would wait for them, instead of being refused. */
+static takt_status listen_now(takt_server *s)
+{
+    const int error = takt_net_listen(s->listener);
     return error == 0 ? TAKT_OK : socket_failure(s, error);
 }
 
@@ -220,6 +230,7 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
     takt_ctx_shadow(s->ctx, &s->shadow);
     takt_ctx_shadow(s->ctx, &s->words.shadow);
     TAKT_TRY(open_futexes(s));
+    TAKT_TRY(open_sockets(s));
     for (size_t i = 0; i < count; i++)
         TAKT_TRY(open_model(s, models[i]));
     if (s->options.pool_bytes > 0 && s->kv == NULL)
@@ -230,7 +241,7 @@ static takt_status open_all(takt_server *s, const char *const *models, size_t co
     if (s->slot_count > 0)
         s->arena_bytes = s->slots[0].g->engine.arena_total +
                          (s->slots[0].draft != NULL ? s->slots[0].draft->engine.arena_total : 0);
-    return open_sockets(s);
+    return listen_now(s);
 }
 
 takt_status takt_server_open(takt_ctx *ctx, const char *const *models, size_t count,

@@ -2,6 +2,7 @@
 and what they are packed from is not kept."""
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -30,13 +31,14 @@ def model(kind, shape=SHAPE, more=""):
     return path
 
 
-def peak(*args):
+def peak(*args, code=0):
     """Resident bytes of a call at most."""
     with open(os.devnull, "w", encoding="utf-8") as nothing:
         actions = [(os.POSIX_SPAWN_DUP2, nothing.fileno(), fd) for fd in (1, 2)]
         child = os.posix_spawn(TOOL, [TOOL, *args], CLEAN, file_actions=actions)
     status, used = os.wait4(child, 0)[1:]
-    expect(status == 0, f"takt {' '.join(args)} exits with {os.waitstatus_to_exitcode(status)}")
+    got = os.waitstatus_to_exitcode(status)
+    expect(got == code, f"takt {' '.join(args)} exits with {got}, not {code}")
     return used.ru_maxrss * 1024
 
 
@@ -86,6 +88,33 @@ def tied():
         os.remove(path)
 
 
+def refused():
+    """What is wrong with a command line is said before weights are read."""
+    path = model("q8_0", "layers=4, width=768, heads=12, shared=4, hidden=2048, words=64000")
+    empty, bad = os.path.join(TMP, "empty.txt"), os.path.join(TMP, "bad.jinja")
+    for name, text in ((empty, "\n\r\n"), (bad, "{% if %}")):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = str(listener.getsockname()[1])
+    ask, serve = ("generate", path, "-p", "t1", "-n", "1", "-c", "64"), ("serve", path, "-c", "64")
+    for code, args in ((2, [*ask, "--samplers", "foo"]), (2, [*ask, "--top-p", "-1"]),
+                       (2, [*ask, "-l", "64000+1"]), (2, [*ask, "--draft-p-min", "x"]),
+                       (1, [*ask, "-md", path + "x"]), (1, [*ask, "--chat"]),
+                       (2, [*ask, "--chat-template", "none"]), (1, [*ask, "--chat-template", bad]),
+                       (2, ["generate", path, "-p", "t1 " * 65, "-c", "64"]),
+                       (2, ["generate", path, "-f", empty, "-np", "2", "-c", "64"]),
+                       (2, [*ask[:2], "-f", bad, "-np", "2", "--interactive", "-c", "64"]),
+                       (1, ["perplexity", path, "-p", "t1 t2", "--kl-divergence", path + "x"]),
+                       (1, [*serve, "--port", port]), (1, [*serve, "--host", "nowhere"]),
+                       (2, [*serve, "--chat-template", "none"]),
+                       (1, [*serve, "--chat-template", bad])):
+        most = peak(*args, code=code)
+        expect(most < os.stat(path).st_size / 2, f"takt {' '.join(args)}: {most} bytes")
+    listener.close()
+    os.remove(path)
+
+
 def impossible():
     """A context that no memory can hold is refused at once."""
     path = model("q4_0")
@@ -102,5 +131,6 @@ for name in ("q8_0", "q4_0", "f16", "q4_k"):
 held("folder", folder("f16"))
 held("tied", model("f16", "layers=1, width=1024, heads=8, shared=2, hidden=512, words=40000", TIED))
 tied()
+refused()
 impossible()
 finish()

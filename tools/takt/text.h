@@ -59,8 +59,22 @@ int tool_save_prompt(const takt_tool *t, takt_generator *g, size_t tokens);
  * --prompt-cache, --draft without -md. Returns the exit status. */
 int tool_check_pairs(const takt_tool *t);
 
+/* What a model refuses of a command line, by its tokenizer and its context (text_check.c). */
+typedef struct tool_text_check {
+    takt_tool *t;
+    const takt_sampling *sampling;
+    const tool_prompt *prompt; /* NULL: none, or one that a template is yet to write */
+    bool is_chat;
+    int code; /* the exit status; an error was printed unless TAKT_EXIT_OK */
+} tool_text_check;
+
+/* takt_generator_options.check; `check` is a tool_text_check. */
+takt_status tool_check_text(void *check, const takt_tokenizer *tokens, int64_t context);
+
 /* -f with --parallel: every line of the file is a prompt (text_batch.c). */
 bool tool_is_batch(const takt_tool *t);
+/* Refuses flags that do not go with it, and a file without a prompt. Returns the exit status. */
+int tool_check_batch(const takt_tool *t, const tool_prompt *lines);
 int tool_write_batch(takt_tool *t, takt_generator *g, const takt_generate_options *options,
                      const tool_prompt *lines, bool is_chat);
 

@@ -102,9 +102,18 @@ static int take_lines(batch *b, const tool_prompt *lines, bool is_chat)
         next = end != NULL ? (size_t)(end - lines->text) : lines->length;
         code = take_line(b, lines->text + at, next - at, is_chat);
     }
-    if (code == TAKT_EXIT_OK && b->count == 0)
-        code = tool_usage_error(b->t, 1002, "write one prompt a line", "the file has no prompt");
     return code;
+}
+
+int tool_check_batch(const takt_tool *t, const tool_prompt *lines)
+{
+    if (tool_on(t, TAKT_F_INTERACTIVE) || tool_text_of(t, TAKT_F_PROMPT_CACHE) != NULL)
+        return tool_usage_error(t, 1003, "leave one of them out",
+                                "a file of prompts (--parallel) is not a conversation and has no "
+                                "prompt cache");
+    if (strspn(lines->text, "\r\n") == lines->length)
+        return tool_usage_error(t, 1002, "write one prompt a line", "the file has no prompt");
+    return TAKT_EXIT_OK;
 }
 
 /* ---- texts ---- */
@@ -187,10 +196,6 @@ int tool_write_batch(takt_tool *t, takt_generator *g, const takt_generate_option
                      const tool_prompt *lines, bool is_chat)
 {
     batch b = {.t = t, .g = g, .options = options};
-    if (tool_on(t, TAKT_F_INTERACTIVE) || tool_text_of(t, TAKT_F_PROMPT_CACHE) != NULL)
-        return tool_usage_error(t, 1003, "leave one of them out",
-                                "a file of prompts (--parallel) is not a conversation and has no "
-                                "prompt cache");
     int code = take_lines(&b, lines, is_chat);
     if (code == TAKT_EXIT_OK)
         code = write_all(&b, is_chat);

@@ -40,6 +40,14 @@ static uint64_t some_seed(void)
     return ((uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec) % 4294967295u;
 }
 
+/* Settings are checked where a token is chosen; here from a single one, before a model is read. */
+static bool can_draw(const takt_tool *t, const takt_sampling *s)
+{
+    const float score = 0;
+    int32_t id;
+    return tool_finish(t, takt_token_draw(t->ctx, &score, 1, s, NULL, &id)) == TAKT_EXIT_OK;
+}
+
 bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampling_room *room)
 {
     takt_sampling *s = &o->sampling;
@@ -72,7 +80,7 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampl
         s->presence_penalty = s->frequency_penalty = 0;
     }
     s->seed = tool_number_of(t, TAKT_F_TEXT_SEED, some_seed());
-    return good && tool_read_more_sampling(t, s, room);
+    return good && tool_read_more_sampling(t, s, room) && can_draw(t, s);
 }
 
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft)

@@ -53,7 +53,10 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
         return takt_fail_hint(e->ctx, "a smaller context is -c N");
     TAKT_TRY(status);
     TAKT_TRY(check_model(e, path, output));
-    return takt_engine_find_encoder(e);
+    TAKT_TRY(takt_engine_find_encoder(e));
+    return e->options.check == NULL
+               ? TAKT_OK
+               : e->options.check(e->options.check_user, e->tokenizer, takt_engine_context(e));
 }
 
 takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,

@@ -204,23 +204,12 @@ static int converse(job *j, takt_generator *g, const tool_prompt *prompt)
                : tool_usage_error(j->t, 9003, NULL, "out of memory for the conversation");
 }
 
-/* A prompt that is too long is not shown before the error. */
-static bool fits(const takt_generator *g, const tool_prompt *prompt)
-{
-    const unsigned flags = TAKT_TOKENIZE_PARSE | TAKT_TOKENIZE_ADD;
-    takt_token_ids ids = {0};
-    return takt_tokenize(takt_generator_tokenizer(g), prompt->text, prompt->length, flags, &ids) ==
-               TAKT_OK &&
-           ids.count <= (size_t)takt_generator_context(g);
-}
-
 static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
 {
     takt_generated result;
     /* The input of an encoder is not a prefix of the decoder's output. */
     const bool continues = !takt_generator_has_encoder(g);
-    const bool shows =
-        continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT) && fits(g, prompt);
+    const bool shows = continues && !j->is_json && !tool_on(j->t, TAKT_F_NO_DISPLAY_PROMPT);
     if (shows)
         (void)put(j, prompt->text, prompt->length);
     j->options.reuse = true;
@@ -234,13 +223,31 @@ static int write_text(job *j, takt_generator *g, const tool_prompt *prompt)
     return tool_save_prompt(j->t, g, result.prompt_tokens);
 }
 
+/* ---- the model ---- */
+
+static int open_model(job *j, const tool_prompt *prompt, bool is_chat)
+{
+    takt_tool *t = j->t;
+    const bool is_plain = !is_chat && !tool_is_batch(t);
+    tool_text_check check = {.t = t,
+                             .sampling = &j->options.sampling,
+                             .prompt = is_plain ? prompt : NULL,
+                             .is_chat = is_chat};
+    takt_generator_options how = tool_writer_options(t);
+    how.parallel = tool_is_batch(t) ? (int)tool_number_of(t, TAKT_F_PARALLEL, 1) : 0;
+    how.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
+    how.check = tool_check_text;
+    how.check_user = &check;
+    const takt_status status =
+        takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &j->g);
+    return check.code != TAKT_EXIT_OK ? check.code : tool_finish(t, status);
+}
+
 /* With a model that is open. */
 static int write_with(job *j, const tool_prompt *prompt, bool is_chat)
 {
     tool_signals before;
-    int code = tool_open_draft(j->t, &j->options, &j->draft);
-    if (code == TAKT_EXIT_OK)
-        code = tool_load_prompt(j->t, j->g);
+    int code = tool_load_prompt(j->t, j->g);
     if (code != TAKT_EXIT_OK)
         return code;
     tool_tell_rounding(j->t, j->g);
@@ -256,22 +263,22 @@ static int run(takt_tool *t)
 {
     job j = {.t = t, .is_json = tool_format_of(t) == TAKT_FORMAT_JSON};
     tool_prompt prompt = {0};
-    takt_generator_options how = tool_writer_options(t);
     const bool is_typed = tool_on(t, TAKT_F_INTERACTIVE);
     const bool is_chat =
         is_typed || tool_on(t, TAKT_F_CHAT) || tool_text_of(t, TAKT_F_CHAT_TEMPLATE) != NULL;
     const bool has_prompt = t->arg_count > 1 || tool_text_of(t, TAKT_F_PROMPT) != NULL ||
                             tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
-    how.parallel = tool_is_batch(t) ? (int)tool_number_of(t, TAKT_F_PARALLEL, 1) : 0;
-    how.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
     if (!tool_read_sampling(t, &j.options, &j.room) || tool_check_pairs(t) != TAKT_EXIT_OK)
         return TAKT_EXIT_USAGE;
     int code = read_grammar(&j);
     if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
         code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
+    if (code == TAKT_EXIT_OK && tool_is_batch(t))
+        code = tool_check_batch(t, &prompt);
     if (code == TAKT_EXIT_OK)
-        code = tool_finish(
-            t, takt_generator_open(t->ctx, tool_readable(tool_model_path(t)), &how, &j.g));
+        code = tool_open_draft(t, &j.options, &j.draft);
+    if (code == TAKT_EXIT_OK)
+        code = open_model(&j, &prompt, is_chat);
     if (code == TAKT_EXIT_OK)
         code = write_with(&j, &prompt, is_chat);
     takt_generator_destroy(j.draft);

@@ -231,13 +231,26 @@ static int work(job *j, const takt_generator_options *how, const takt_token_ids 
     return code;
 }
 
+/* A reference that is not a model is refused before the weights of the other one are read. */
+static int check_reference(const job *j)
+{
+    const char *path = tool_text_of(j->t, TAKT_F_KL_DIVERGENCE);
+    takt_tokenizer *tokens;
+    if (path == NULL || j->has_base)
+        return TAKT_EXIT_OK;
+    const int code =
+        tool_finish(j->t, takt_tokenizer_load(j->t->ctx, tool_readable(path), &tokens));
+    takt_tokenizer_destroy(tokens);
+    return code;
+}
+
 static int open_all(job *j, takt_generator_options *how)
 {
     tool_prompt prompt = {0};
     takt_token_ids ids = {0};
     const char *model = tool_readable(tool_model_path(j->t));
-    int code = TAKT_EXIT_OK;
-    if (!j->has_base)
+    int code = check_reference(j);
+    if (code == TAKT_EXIT_OK && !j->has_base)
         code = tool_take_prompt(j->t, j->t->arg_count > 1 ? j->t->args[1] : NULL, &prompt);
     if (code == TAKT_EXIT_OK)
         code = tool_finish(j->t, takt_generator_open(j->t->ctx, model, how, &j->g));
