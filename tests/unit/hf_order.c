@@ -82,4 +82,24 @@ static void grouped(void)
     }
 }
 
-TEST_MAIN(swapped, paired, grouped)
+/* More rows than are taken at a time, in parts of the file, of either size of element. */
+static void transposed(void)
+{
+    enum { ROWS = 70, COLUMNS = 3 };
+    for (size_t n = 1; n <= 2; n++) { /* 16-bit units of an element */
+        const takt_hf_order o = {.move = TAKT_HF_TRANSPOSED,
+                                 .element = n * sizeof *file,
+                                 .rows = ROWS,
+                                 .width = n * COLUMNS * sizeof *file};
+        fill();
+        EXPECT_EQ(takt_hf_grain(&o, ROWS * o.width), 0);
+        for (size_t i = 0, count; i < ROWS; i += count) {
+            count = ROWS - i < 41 ? ROWS - i : 41;
+            takt_hf_put_rows(&o, (const uint8_t *)file + i * o.width, i, count, (uint8_t *)whole);
+        }
+        for (size_t i = 0; i < ROWS * COLUMNS * n; i++)
+            EXPECT_EQ(whole[i], file[(i / n % ROWS * COLUMNS + i / n / ROWS) * n + i % n]);
+    }
+}
+
+TEST_MAIN(swapped, paired, grouped, transposed)
