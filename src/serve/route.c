@@ -78,6 +78,23 @@ static void models(takt_server *s, takt_conn *c)
     send_json(c, &body);
 }
 
+/* One of them, by its name; false: there is no such model. */
+static bool one_model(takt_server *s, takt_conn *c, takt_span name)
+{
+    takt_text body;
+    takt_json_writer w;
+    const char *found = name.length > 0 && takt_span_is(name, s->name) ? s->name : NULL;
+    for (size_t i = 0; i < s->model_count && found == NULL; i++)
+        found = takt_span_is(name, s->models[i].name) ? s->models[i].name : NULL;
+    if (found == NULL)
+        return false;
+    takt_text_init(&body, &s->shadow);
+    takt_json_begin(&w, &body, false);
+    put_model(&w, found);
+    send_json(c, &body);
+    return true;
+}
+
 /* ---- routes ---- */
 
 typedef enum need { NEEDS_NOTHING, NEEDS_TEXT, NEEDS_VECTORS } need;
@@ -128,6 +145,8 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
 
 static bool get(takt_server *s, takt_conn *c)
 {
+    static const char models_of[] = "/v1/models/";
+    const size_t n = sizeof models_of - 1;
     const takt_span path = c->request.path;
     if (takt_span_is(path, "/health"))
         takt_serve_health(s, &c->out, c->request.keeps_alive);
@@ -139,7 +158,8 @@ static bool get(takt_server *s, takt_conn *c)
         takt_serve_reply(&c->out, 200, c->request.keeps_alive, "text/html; charset=utf-8",
                          (takt_span){page, sizeof page - 1});
     else
-        return false;
+        return path.length > n && memcmp(path.at, models_of, n) == 0 &&
+               one_model(s, c, (takt_span){path.at + n, path.length - n});
     return true;
 }
 

@@ -43,6 +43,9 @@ def routes(server):
     expect(status == 200 and isinstance(back["content"], str), f"{back}")
     status, text, _ = server.ask("GET", "/v1/models")
     expect([m["id"] for m in json.loads(text)["data"]] == ["tiny", "mlp"], text)
+    for name, want in (("tiny", 200), ("mlp", 200), ("tin", 404), ("", 404)):
+        status, text, _ = server.ask("GET", "/v1/models/" + name)
+        expect(status == want and (want == 404 or json.loads(text)["id"] == name), text)
     status, text, headers = server.ask("GET", "/")
     expect(status == 200 and "text/html" in headers["Content-Type"] and "http" not in
            text.replace("http-equiv", "").lower(), "the page uses the network")

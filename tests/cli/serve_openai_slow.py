@@ -105,6 +105,7 @@ with open(KEYS, "w", encoding="utf-8") as out:
 with Server(MODEL, "--chat-template", TEMPLATE, "--api-key", KEYS, "--parallel", "2") as running:
     one = client_of(running)
     expect([m.id for m in one.models.list().data] == ["words"], "models")
+    expect(one.models.retrieve("words").id == "words", "a model")
     texts(one)
     conversations(one)
     tools(one)
