@@ -115,7 +115,9 @@ TAKT_API const takt_desc *takt_model_output(const takt_model *model, size_t inde
 /** Zero in any field means the default, so `{0}` is always valid. */
 typedef struct takt_save_options {
     size_t size;
-    const char *source;  /**< file that the model came from: its name and SHA-256 are kept */
+    /** File that the model came from: its name and SHA-256 are kept, and by .taktp the tokenizer of
+     * a language model. */
+    const char *source;
     const char *command; /**< how it was made, stored verbatim */
     /** Write the optimised graph, with parameters as constants. Only passes that suit every engine
      *  are applied, so that other engines can run the file. */

@@ -16,17 +16,26 @@
 #include "ir/late.h"
 #include "op/ops.h"
 #include "pass/passes.h"
+#include "text/pack.h"
 
 /* ---- formats ---- */
 
-static takt_status save_taktp(const takt_model *m, const takt_graph *g, const takt_tensor *slots,
-                              const char *path, const char *lineage)
+/* `source`: the file that the model came from, whose tokenizer is kept; or NULL. */
+static takt_status save_taktp(const takt_graph *g, const takt_tensor *slots, const char *path,
+                              const char *lineage, const char *source)
 {
-    void *bytes;
-    size_t length;
-    TAKT_TRY(takt_taktp_write(g, slots, lineage, &bytes, &length));
-    const takt_status status = takt_write_file(m->ctx, path, bytes, length);
-    takt_mem_put(m->ctx, bytes, length);
+    takt_text tokens;
+    void *bytes = NULL;
+    size_t length = 0;
+    takt_text_init(&tokens, g->ctx);
+    takt_status status = source != NULL ? takt_tokenizer_pack(g->ctx, source, &tokens) : TAKT_OK;
+    if (status == TAKT_OK)
+        status = takt_taktp_write(g, slots, lineage, (takt_span){tokens.at, tokens.length}, &bytes,
+                                  &length);
+    if (status == TAKT_OK)
+        status = takt_write_file(g->ctx, path, bytes, length);
+    takt_mem_put(g->ctx, bytes, length);
+    takt_text_deinit(&tokens);
     return status;
 }
 
@@ -187,7 +196,7 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
     else if (status == TAKT_OK && ends_with(path, ".takt"))
         status = save_text(m, g, slots, path);
     else if (status == TAKT_OK)
-        status = save_taktp(m, g, slots, path, takt_text_get(&lineage));
+        status = save_taktp(g, slots, path, takt_text_get(&lineage), o->source);
     takt_text_deinit(&lineage);
     takt_arena_deinit(&arena);
     return status;

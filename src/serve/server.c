@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "os/os.h"
 #include "serve/serve.h"
+#include "text/pack.h"
 #include "text/tokenizer.h"
 
 enum { QUEUE = 64, CONNECTIONS = 256, MOST_CONNECTIONS = 2048, WAIT_MS = 60000 };
@@ -108,16 +109,23 @@ static takt_status open_other(takt_server *s, const char *path)
     return TAKT_OK;
 }
 
-/* A GGUF, or a folder with a tokenizer. */
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), n = strlen(ending);
+    return length > n && strcmp(path + length - n, ending) == 0;
+}
+
+/* A GGUF, or a folder or a compiled model with a tokenizer. */
 static takt_status has_words(takt_server *s, const char *path, bool *has, bool *is_folder)
 {
-    const size_t length = strlen(path);
-    takt_text file;
-    takt_text_init(&file, s->ctx);
-    const takt_status status = takt_tokenizer_inside(s->ctx, path, &file);
-    *is_folder = file.length > 0;
-    *has = *is_folder || (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
-    takt_text_deinit(&file);
+    takt_text found;
+    takt_text_init(&found, s->ctx);
+    takt_status status = takt_tokenizer_inside(s->ctx, path, &found);
+    *is_folder = found.length > 0;
+    if (status == TAKT_OK && ends_with(path, ".taktp"))
+        status = takt_tokenizer_pack(s->ctx, path, &found);
+    *has = found.length > 0 || ends_with(path, ".gguf");
+    takt_text_deinit(&found);
     return status;
 }
 

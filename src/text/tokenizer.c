@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/gguf/gguf.h"
 #include "io/skim.h"
+#include "io/takt/taktp.h"
 
 /* ---- life ---- */
 
@@ -175,6 +176,8 @@ static takt_status read_any(takt_tokenizer *t, const uint8_t *bytes, size_t leng
     if (takt_spm_recognises(bytes, length))
         return takt_tokenizer_read_spm(t, bytes, length);
     (void)takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "this holds no tokenizer");
+    if (t->is_compiled)
+        return takt_fail_hint(t->ctx, "compile it again from the GGUF file or the folder");
     return takt_fail_hint(
         t->ctx, "tokenizers come in GGUF files, as tokenizer.json, as tokenizer.model and as "
                 "lists of tiktoken");
@@ -203,18 +206,31 @@ takt_status takt_tokenizer_load_memory(takt_ctx *ctx, const char *name, const vo
     return finish(t, read_any(t, bytes, length), tokenizer);
 }
 
+/* The part of a compiled model that holds it. */
+static takt_status find_compiled(takt_skim *s, takt_span *bytes)
+{
+    TAKT_TRY(takt_read_skimmed(s));
+    const takt_source source = {
+        .ctx = s->ctx, .name = s->path, .bytes = s->bytes, .length = s->length, .skim = s};
+    return takt_taktp_tokens(&source, bytes);
+}
+
 /* Only the header of a GGUF file is read. */
 static takt_status read_file(takt_tokenizer *t, const char *path)
 {
     takt_skim s;
     TAKT_TRY(takt_skim_open(t->ctx, path, &s));
     takt_status status = TAKT_OK;
-    if (takt_gguf_recognises(s.bytes, s.have))
+    takt_span bytes = {(const char *)s.bytes, s.length};
+    t->is_compiled = takt_taktp_recognises(s.bytes, s.have);
+    if (t->is_compiled)
+        status = find_compiled(&s, &bytes);
+    else if (takt_gguf_recognises(s.bytes, s.have))
         status = takt_gguf_skim(&s);
     else
         status = takt_skim_need(&s, s.length);
     if (status == TAKT_OK)
-        status = read_any(t, s.bytes, s.length);
+        status = read_any(t, (const uint8_t *)bytes.at, bytes.length);
     takt_skim_close(&s);
     return status;
 }

@@ -233,6 +233,7 @@ struct takt_tokenizer {
     takt_ctx *ctx;
     takt_arena arena;
     const char *file; /* while it is read */
+    bool is_compiled; /* it was in a compiled model */
     takt_tokenizer_model model;
     const takt_scan *scan; /* NULL: patterns split it; without those a text is one word */
     takt_cut *cuts;

@@ -79,11 +79,11 @@ static void again(takt_ctx *ctx, const takt_model *m)
     void *first = NULL, *second = NULL;
     size_t length = 0, other = 0;
     takt_model *back = NULL;
-    if (takt_taktp_write(m->graph, m->slots, NULL, &first, &length) == TAKT_OK) {
+    if (takt_taktp_write(m->graph, m->slots, NULL, (takt_span){0}, &first, &length) == TAKT_OK) {
         const takt_status status = takt_model_load_memory(ctx, "again", first, length, NULL, &back);
         must(status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT);
-        if (back != NULL &&
-            takt_taktp_write(back->graph, back->slots, NULL, &second, &other) == TAKT_OK)
+        if (back != NULL && takt_taktp_write(back->graph, back->slots, NULL, (takt_span){0},
+                                             &second, &other) == TAKT_OK)
             must(length == other && memcmp(first, second, length) == 0);
     }
     takt_model_destroy(back);

@@ -10,6 +10,8 @@
 #include "base/options.h"
 #include "ir/tensor.h"
 #include "op/ops.h"
+#include "op/util/block.h"
+#include "text/tokenizer.h"
 
 enum { BATCH = 128 };
 
@@ -33,6 +35,53 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
                                          : "models that do come as GGUF or folder: bert, t5");
 }
 
+bool takt_engine_rounds(const takt_engine *e)
+{
+    const takt_graph *graph = e->model->graph;
+    for (size_t i = 0; i < graph->count; i++) {
+        const takt_node *n = &graph->nodes[i];
+        if (n->op == &takt_op_ggml_matmul_i8 ||
+            (n->op == &takt_op_block_matmul && n->attr[TAKT_BLOCK_COMPUTE].i64 == TAKT_BLOCK_INT8))
+            return true;
+    }
+    return false;
+}
+
+/* Whether keys or values are kept in another type than `wanted`; NULL: any will do. */
+static bool keeps_other(const takt_engine *e, const char *wanted)
+{
+    const takt_graph *g = e->model->graph;
+    bool has_floats = true;
+    for (size_t i = 0; i < g->slot_count; i++)
+        if (g->slots[i].next != TAKT_NONE && g->slots[i].type.rank == 3)
+            has_floats = has_floats && g->slots[i].type.dtype == TAKT_F32;
+    return wanted != NULL && (strcmp(wanted, "f32") != 0 || !has_floats);
+}
+
+/* These settings are part of a compiled model. Activations may be rounded less than is allowed. */
+static takt_status check_compiled(const takt_engine *e, const char *path, bool is_int8)
+{
+    const takt_generator_options *o = &e->options;
+    const int64_t context = takt_engine_context(e);
+    const char *what = NULL;
+    if (!e->tokenizer->is_compiled)
+        return TAKT_OK;
+    if (o->context > 0 && o->context != context)
+        what = "context is another one";
+    if (keeps_other(e, o->cache_type_k) || keeps_other(e, o->cache_type_v))
+        what = "caches are of another type";
+    if (o->activations != NULL && !is_int8 && takt_engine_rounds(e))
+        what = "activations are rounded";
+    if (what == NULL)
+        return TAKT_OK;
+    (void)takt_fail(e->ctx, TAKT_E_OPTION, "%s: its %s, which was chosen when it was compiled",
+                    path, what);
+    return takt_fail_hint(e->ctx,
+                          "leave the setting out, or compile the model again with it; the "
+                          "context is %lld tokens",
+                          (long long)context);
+}
+
 static takt_status load(takt_engine *e, const char *path, const char *output)
 {
     char sizes[144];
@@ -46,14 +95,16 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
                    "context=%lld,activations=%d,cache_k=%.20s,cache_v=%.20s,weights=late%s",
                    (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
-    const takt_load_options load = {.size = sizeof load, .sizes = sizes};
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
+    const takt_load_options load = {.size = sizeof load,
+                                    .sizes = e->tokenizer->is_compiled ? NULL : sizes};
     const takt_status status = takt_model_load(e->ctx, path, &load, &e->model);
     if (status != TAKT_OK && e->ctx->error.id == TAKT_E_OVERFLOW && e->options.context > 0)
         return takt_fail_hint(e->ctx, "a smaller context is -c N");
     TAKT_TRY(status);
     TAKT_TRY(check_model(e, path, output));
     TAKT_TRY(takt_engine_find_encoder(e));
+    TAKT_TRY(check_compiled(e, path, is_int8));
     return e->options.check == NULL
                ? TAKT_OK
                : e->options.check(e->options.check_user, e->tokenizer, takt_engine_context(e));

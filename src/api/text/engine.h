@@ -48,6 +48,8 @@ typedef struct takt_engine {
 TAKT_MUST_USE takt_status takt_engine_open(takt_engine *e, takt_ctx *ctx, const char *path,
                                            const takt_generator_options *options,
                                            const char *output);
+/* Whether activations are quantised before products with weights in blocks. */
+bool takt_engine_rounds(const takt_engine *e);
 /* Plans for tokens "seq" up to the batch, and `count` rows of scores: 1, or as many as tokens. The
  * state of `token`, if there is one, is unchanged. */
 TAKT_MUST_USE takt_status takt_engine_plan(takt_engine *e, const char *sizes);

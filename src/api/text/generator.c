@@ -8,7 +8,6 @@
 #include "api/text/engine.h"
 #include "base/mem.h"
 #include "base/options.h"
-#include "op/util/block.h"
 
 /* ---- life ---- */
 
@@ -174,14 +173,7 @@ const takt_plan *takt_generator_plan(const takt_generator *g)
 
 bool takt_generator_rounds(const takt_generator *g)
 {
-    const takt_graph *graph = g != NULL ? g->engine.model->graph : NULL;
-    for (size_t i = 0; graph != NULL && i < graph->count; i++) {
-        const takt_node *n = &graph->nodes[i];
-        if (n->op == &takt_op_ggml_matmul_i8 ||
-            (n->op == &takt_op_block_matmul && n->attr[TAKT_BLOCK_COMPUTE].i64 == TAKT_BLOCK_INT8))
-            return true;
-    }
-    return false;
+    return g != NULL && takt_engine_rounds(&g->engine);
 }
 
 size_t takt_generator_vocabulary(const takt_generator *g)

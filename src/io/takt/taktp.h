@@ -8,13 +8,14 @@
  * "grph" is the graph as text, in which constants are ref=N; "wght" describes weight N: dtype u32,
  * rank u32, dims i64 each, offset u64 in "data", length u64, CRC32C u32, length of its name u32,
  * name. "data" has the weights, each at the next multiple of 64; it is covered by their checksums
- * and has no separate one. "line" is lineage, a JSON object. An unknown section with the flag
- * OPTIONAL is skipped; any other unknown section means that the file is too new.
+ * and has no separate one. "line" is lineage, a JSON object. "tokn" is the tokenizer of a language
+ * model: a GGUF file without tensors. An unknown section with the flag OPTIONAL is skipped; any
+ * other unknown section means that the file is too new.
  */
 #ifndef TAKT_IO_TAKT_TAKTP_H
 #define TAKT_IO_TAKT_TAKTP_H
 
-#include "ir/graph.h"
+#include "io/read.h"
 
 enum {
     TAKTP_MAJOR = 1,
@@ -34,10 +35,16 @@ enum {
 #define TAKTP_WEIGHTS TAKTP_KIND('w', 'g', 'h', 't')
 #define TAKTP_DATA TAKTP_KIND('d', 'a', 't', 'a')
 #define TAKTP_LINEAGE TAKTP_KIND('l', 'i', 'n', 'e')
+#define TAKTP_TOKENS TAKTP_KIND('t', 'o', 'k', 'n')
 
 /* The file in one block; free it with takt_mem_put. `slots`: the value of each slot of the graph,
- * where the storage is not NULL. `lineage` may be NULL. */
+ * where the storage is not NULL. `lineage` may be NULL, and `tokens` empty. */
 TAKT_MUST_USE takt_status takt_taktp_write(const takt_graph *g, const takt_tensor *slots,
-                                           const char *lineage, void **bytes, size_t *length);
+                                           const char *lineage, takt_span tokens, void **bytes,
+                                           size_t *length);
+
+bool takt_taktp_recognises(const uint8_t *bytes, size_t length);
+/* The tokenizer in the file, within the source's bytes; empty: it has none. */
+TAKT_MUST_USE takt_status takt_taktp_tokens(const takt_source *source, takt_span *tokens);
 
 #endif

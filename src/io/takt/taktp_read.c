@@ -14,12 +14,12 @@
 
 typedef struct reader {
     const takt_source *source;
-    takt_span graph, weights, data, lineage; /* `at` NULL: absent so far */
+    takt_span graph, weights, data, lineage, tokens; /* `at` NULL: absent so far */
     takt_tensor *tensors;
     size_t count, capacity;
 } reader;
 
-static bool recognises(const uint8_t *bytes, size_t length)
+bool takt_taktp_recognises(const uint8_t *bytes, size_t length)
 {
     return length >= 6 && memcmp(bytes, TAKTP_MAGIC, length < 8 ? length : 8) == 0;
 }
@@ -97,6 +97,7 @@ static takt_status keep_section(reader *r, uint32_t kind, uint32_t flags, takt_s
                     : kind == TAKTP_WEIGHTS ? &r->weights
                     : kind == TAKTP_DATA    ? &r->data
                     : kind == TAKTP_LINEAGE ? &r->lineage
+                    : kind == TAKTP_TOKENS  ? &r->tokens
                                             : NULL;
     if (to == NULL)
         return flags & TAKTP_OPTIONAL ? TAKT_OK : too_new(r, "a section of kind", kind);
@@ -142,6 +143,15 @@ static takt_status read_sections(reader *r)
         return damaged(r, "there are bytes after the last section");
     if (r->graph.at == NULL || r->weights.at == NULL || r->data.at == NULL)
         return damaged(r, "a section is missing");
+    return TAKT_OK;
+}
+
+takt_status takt_taktp_tokens(const takt_source *source, takt_span *tokens)
+{
+    reader r = {.source = source};
+    *tokens = (takt_span){0};
+    TAKT_TRY(read_sections(&r));
+    *tokens = r.tokens;
     return TAKT_OK;
 }
 
@@ -318,7 +328,7 @@ static takt_status skim(takt_skim *s)
 const takt_reader takt_reader_taktp = {
     .name = "taktp",
     .summary = "Takt's compiled models (.taktp)",
-    .recognises = recognises,
+    .recognises = takt_taktp_recognises,
     .read = read,
     .skim = skim,
 };

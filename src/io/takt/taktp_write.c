@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "io/takt/taktp.h"
 
-enum { SECTIONS = 4, PREFIX = TAKTP_HEADER + SECTIONS * TAKTP_ENTRY };
+enum { SECTIONS = 5 }; /* at most */
 
 typedef struct section {
     uint32_t kind, flags;
@@ -20,7 +20,7 @@ typedef struct writer {
     takt_weights weights;
     takt_text graph, index;
     section sections[SECTIONS];
-    size_t total;
+    size_t count, total; /* sections, and bytes of the file */
     unsigned char *to;
 } writer;
 
@@ -79,7 +79,7 @@ static takt_status describe(writer *w, size_t *data)
     return w->index.status;
 }
 
-static takt_status lay_out(writer *w, const char *lineage)
+static takt_status lay_out(writer *w, const char *lineage, takt_span tokens)
 {
     size_t data;
     TAKT_TRY(describe(w, &data));
@@ -87,11 +87,14 @@ static takt_status lay_out(writer *w, const char *lineage)
         {TAKTP_GRAPH, 0, takt_text_get(&w->graph), w->graph.length, 0},
         {TAKTP_WEIGHTS, 0, takt_text_get(&w->index), w->index.length, 0},
         {TAKTP_LINEAGE, TAKTP_OPTIONAL, lineage, strlen(lineage), 0},
+        {TAKTP_TOKENS, TAKTP_OPTIONAL, tokens.at, tokens.length, 0},
         {TAKTP_DATA, 0, NULL, data, 0},
     };
-    memcpy(w->sections, sections, sizeof sections);
-    w->total = PREFIX;
-    for (size_t i = 0; i < SECTIONS; i++) {
+    for (size_t i = 0; i < SECTIONS; i++)
+        if (sections[i].kind != TAKTP_TOKENS || tokens.length > 0)
+            w->sections[w->count++] = sections[i];
+    w->total = TAKTP_HEADER + w->count * TAKTP_ENTRY;
+    for (size_t i = 0; i < w->count; i++) {
         bool fits = align(&w->total);
         w->sections[i].offset = w->total;
         fits = fits && takt_size_add(w->total, w->sections[i].length, &w->total);
@@ -118,15 +121,15 @@ static void fill_header(writer *w)
     put32(h + 8, TAKTP_MAJOR | TAKTP_MINOR << 16);
     put32(h + 12, TAKTP_EXACT);
     put64(h + 16, w->total);
-    put32(h + 24, SECTIONS);
-    put32(h + 28, takt_crc32c(0, h + TAKTP_HEADER, SECTIONS * TAKTP_ENTRY));
+    put32(h + 24, (uint32_t)w->count);
+    put32(h + 28, takt_crc32c(0, h + TAKTP_HEADER, w->count * TAKTP_ENTRY));
     put32(h + TAKTP_HEADER - 4, takt_crc32c(0, h, TAKTP_HEADER - 4));
 }
 
 static void fill(writer *w)
 {
     memset(w->to, 0, w->total);
-    for (size_t i = 0; i < SECTIONS; i++) {
+    for (size_t i = 0; i < w->count; i++) {
         const section *s = &w->sections[i];
         unsigned char *entry = w->to + TAKTP_HEADER + i * TAKTP_ENTRY;
         put32(entry, s->kind);
@@ -143,11 +146,11 @@ static void fill(writer *w)
     fill_header(w);
 }
 
-static takt_status make(writer *w, const takt_graph *g, const char *lineage)
+static takt_status make(writer *w, const takt_graph *g, const char *lineage, takt_span tokens)
 {
     takt_graph_print(g, &(takt_print_options){.weights = &w->weights}, &w->graph);
     TAKT_TRY(w->graph.status);
-    TAKT_TRY(lay_out(w, lineage != NULL ? lineage : "{}"));
+    TAKT_TRY(lay_out(w, lineage != NULL ? lineage : "{}", tokens));
     void *block;
     TAKT_TRY(takt_mem_get(w->ctx, w->total, "a compiled model", &block));
     w->to = block;
@@ -156,13 +159,13 @@ static takt_status make(writer *w, const takt_graph *g, const char *lineage)
 }
 
 takt_status takt_taktp_write(const takt_graph *g, const takt_tensor *slots, const char *lineage,
-                             void **bytes, size_t *length)
+                             takt_span tokens, void **bytes, size_t *length)
 {
     writer w = {.ctx = g->ctx, .weights = {.ctx = g->ctx, .slots = slots}};
     takt_arena_init(&w.weights.arena, w.ctx);
     takt_text_init(&w.graph, w.ctx);
     takt_text_init(&w.index, w.ctx);
-    const takt_status status = make(&w, g, lineage);
+    const takt_status status = make(&w, g, lineage, tokens);
     takt_text_deinit(&w.index);
     takt_text_deinit(&w.graph);
     takt_arena_deinit(&w.weights.arena);

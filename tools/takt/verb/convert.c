@@ -62,6 +62,20 @@ static int refuse_weights(const takt_tool *t, const char *from)
     return TAKT_EXIT_OK;
 }
 
+/* How a text is to be computed is part of a graph; the other forms leave it to each call. */
+static int refuse_settings(const takt_tool *t, const char *to)
+{
+    static const tool_flag_id ids[] = {TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K,
+                                       TAKT_F_CACHE_TYPE_V};
+    const char *name =
+        tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0) > 0 ? tool_flags[TAKT_F_TEXT_CONTEXT].name : NULL;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        name = tool_text_of(t, ids[i]) != NULL ? tool_flags[ids[i]].name : name;
+    return name == NULL ? TAKT_EXIT_OK
+                        : tool_usage_error(t, 1003, "write -o NAME.taktp, or leave it out",
+                                           "%s has no place for --%s", to, name);
+}
+
 static int convert_weights(takt_tool *t, const char *from, const char *to, bool makes_weights)
 {
     const takt_convert_options options = parts(t);
@@ -170,7 +184,9 @@ static int run(takt_tool *t)
     to = strcmp(to, "-") == 0 ? TOOL_STDOUT : to;
     const bool is_rules = ends_with(from, ".dl"), is_text = ends_with(to, ".gguf");
     if (is_rules || is_text || (strcmp(to, TOOL_STDOUT) != 0 && is_folder(to))) {
-        const int code = refuse_weights(t, from);
+        int code = refuse_weights(t, from);
+        if (code == TAKT_EXIT_OK)
+            code = refuse_settings(t, to);
         return code != TAKT_EXIT_OK ? code
                : is_rules           ? convert_rules(t, from, to)
                : is_text            ? convert_text(t, from, to)
@@ -189,7 +205,10 @@ static int run(takt_tool *t)
     if (tool_text_of(t, TAKT_F_SHARD_SIZE) != NULL && !ends_with(to, ".index.json"))
         return tool_usage_error(t, 1003, "write -o NAME.index.json",
                                 "--shard-size is for weights in parts, %s is one file", to);
-    int code = tool_finish(t, takt_weights_probe(t->ctx, from, &holds_weights));
+    struct stat s;
+    const bool is_model = stat(from, &s) == 0 && S_ISDIR(s.st_mode);
+    int code =
+        is_model ? TAKT_EXIT_OK : tool_finish(t, takt_weights_probe(t->ctx, from, &holds_weights));
     if (code == TAKT_EXIT_OK)
         code = holds_weights ? convert_weights(t, from, to, makes_weights)
                              : convert_model(t, from, to, makes_weights);
@@ -217,6 +236,7 @@ const takt_verb takt_verb_convert = {
                                TAKT_F_OUTTYPE, TAKT_F_SHARD_SIZE, TAKT_F_SELECT, TAKT_FLAG_IDS},
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_CONVERTED, TAKT_F_INPUT,
               TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SHARD_SIZE, TAKT_F_OUTTYPE, TAKT_F_ALLOW_LINKS,
-              TAKT_F_DENSE_LIMIT, TAKT_FLAG_IDS},
+              TAKT_F_DENSE_LIMIT, TAKT_F_TEXT_CONTEXT, TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K,
+              TAKT_F_CACHE_TYPE_V, TAKT_FLAG_IDS},
     .run = run,
 };

@@ -277,8 +277,11 @@ static int run(takt_tool *t)
                           tool_text_of(t, TAKT_F_PROMPT_FILE) != NULL;
     int code = TAKT_EXIT_OK;
     j.has_base = reference != NULL && tool_is_base(tool_readable(reference));
-    how.context = how.context > 0 ? how.context : 512;
-    if (how.context < 3) /* of two tokens, the second half is one that nothing follows */
+    const char *dot = strrchr(tool_model_path(t), '.');
+    const bool is_compiled = dot != NULL && strcmp(dot, ".taktp") == 0;
+    how.context = how.context > 0 || is_compiled ? how.context : 512;
+    /* Of two tokens, the second half is one that nothing follows. */
+    if (!is_compiled && how.context < 3)
         return tool_usage_error(t, 1003, "3 tokens (-c) is the least",
                                 "a context of %s predicts nothing that counts",
                                 how.context < 2 ? "one token" : "two tokens");
