@@ -1,11 +1,12 @@
 /* top_n_sigma.c - keeps candidates whose score is within n standard deviations of the best (Tang et
  * al., 2024). */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "text/sampler.h"
 
-enum { LANES = 8 };
+enum { LANES = 8, BLOCK = 32 };
 
 /* Sums over the finite scores, less `pivot`: of values, of squares, and their count. */
 typedef struct sums {
@@ -22,15 +23,20 @@ typedef struct lanes {
     mask count[LANES / 2]; /* negative */
 } lanes;
 
-static inline void add(lanes *all, const float *at, pair pivot)
+static inline void widen(const float *at, pair wide[LANES / 2])
 {
-    pair wide[LANES / 2];
     for (size_t k = 0; k < LANES; k += 4) {
         floats x;
         memcpy(&x, at + k, sizeof x);
         const doubles both = __builtin_convertvector(x, doubles);
         memcpy(&wide[k / 2], &both, sizeof both);
     }
+}
+
+static void add(lanes *all, const float *at, pair pivot)
+{
+    pair wide[LANES / 2];
+    widen(at, wide);
     for (size_t k = 0; k < LANES / 2; k++) {
         const mask is_finite = wide[k] - wide[k] == 0;
         const pair less = (pair)((mask)(wide[k] - pivot) & is_finite);
@@ -40,19 +46,61 @@ static inline void add(lanes *all, const float *at, pair pivot)
     }
 }
 
+static bool is_finite(const float *block)
+{
+    int found = 0;
+    for (size_t k = 0; k < BLOCK; k++)
+        found |= !(fabsf(block[k]) <= FLT_MAX);
+    return !found;
+}
+
+/* Blocks of finite scores, which nearly all are: the same sums with half as many instructions.
+ * Returns how many scores they have. */
+static size_t add_finite(lanes *all, const float *at, size_t count, pair pivot)
+{
+    lanes l = *all;
+    size_t i = 0;
+    for (; i + BLOCK <= count && is_finite(at + i); i += BLOCK)
+        for (size_t n = 0; n < BLOCK; n += LANES) {
+            pair wide[LANES / 2];
+            widen(at + i + n, wide);
+            for (size_t k = 0; k < LANES / 2; k++) {
+                const pair less = wide[k] - pivot;
+                l.sum[k] += less;
+                l.squares[k] += less * less;
+            }
+        }
+    for (size_t k = 0; k < LANES / 2; k++)
+        l.count[k] -= (int64_t)(i / LANES);
+    *all = l;
+    return i;
+}
+
+/* Whole blocks; returns how many scores they have. */
+static size_t add_blocks(lanes *all, const float *at, size_t count, pair pivot)
+{
+    size_t i = 0;
+    while (i + BLOCK <= count) {
+        i += add_finite(all, at + i, count - i, pivot);
+        for (size_t n = 0; i + BLOCK <= count && n < BLOCK; n += LANES)
+            add(all, at + i + n, pivot);
+        i += i + BLOCK <= count ? BLOCK : 0;
+    }
+    return i;
+}
+
 static sums total(const takt_candidates *c, double pivot)
 {
     lanes lane = {0};
     sums all = {0};
-    size_t i = 0;
-    for (; c->scores != NULL && i + LANES <= c->count; i += LANES)
-        add(&lane, c->scores + i, (pair){pivot, pivot});
+    const pair both = {pivot, pivot};
+    size_t i = c->scores != NULL ? add_blocks(&lane, c->scores, c->count, both) : 0;
     for (float x[LANES]; i < c->count; i += LANES) {
         for (size_t k = 0; k < LANES; k++) /* infinity is not counted */
             x[k] = i + k >= c->count   ? HUGE_VALF
                    : c->scores != NULL ? c->scores[i + k]
                                        : c->at[i + k].score;
-        add(&lane, x, (pair){pivot, pivot});
+        add(&lane, x, both);
     }
     for (size_t k = 0; k < LANES; k++) {
         all.sum += lane.sum[k / 2][k % 2];
