@@ -32,8 +32,8 @@ typedef takt_status takt_shrink_compare_fn(void *user, takt_session *before, tak
                                            takt_comparison *comparison);
 
 /** Progress of a long job: `done` of `total` in the phase called `what` ("observing", "scaling",
- *  "rounding", "measuring", "scoring"). A job has several phases, and each begins at 0. Called on
- *  the thread that started the job. */
+ *  "rounding", "measuring", "scoring", "factoring"). A job has several phases, and each begins at
+ * 0. Called on the thread that started the job. */
 typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint64_t total);
 
 /** What takt_model_quantize did. */
@@ -259,6 +259,8 @@ typedef struct takt_lowrank_options {
     takt_shrink_compare_fn *compare; /**< how times are found; NULL: by running */
     void *compare_user;
     takt_lowrank_summary *summary; /**< receives what was done; may be NULL */
+    takt_progress_fn *progress;    /**< called with the progress; may be NULL */
+    void *progress_user;
 } takt_lowrank_options;
 
 /**

@@ -76,7 +76,7 @@ static takt_status factor(takt_arena *arena, const takt_tensor_view *w, const ta
             return takt_fail(arena->ctx, TAKT_E_SHRINK_RANK, "takt_low_rank: element %zu is %g", i,
                              a[i]);
     }
-    TAKT_TRY(takt_svd_make(arena, a, rows, columns, &svd));
+    TAKT_TRY(takt_svd_make(arena, a, rows, columns, NULL, &svd));
     for (int64_t r = 0; r < rank; r++) {
         const double root = sqrt(svd.s[r]);
         for (int64_t i = 0; i < rows; i++)

@@ -2,60 +2,83 @@
 #include <math.h>
 #include <string.h>
 
-#include <takt/shrink.h>
-
 #include "base/options.h"
-#include "base/report.h"
 #include "op/ops.h"
 #include "op/util/conv.h"
 #include "pass/copier.h"
 #include "shrink/base.h"
-#include "shrink/layers.h"
+#include "shrink/lowrank.h"
 #include "shrink/svd.h"
 #include "shrink/time.h"
 
-/* The decision for one layer. */
-typedef struct factors {
-    int64_t rank;
-    double error;   /* norm of the residual over that of all */
-    double *first;  /* [rank, inner] */
-    double *second; /* [rows, rank] */
-    bool taken, is_kept;
-    const char *why;
-    takt_comparison time;
-} factors;
+/* ---- progress ---- */
 
-typedef struct work {
-    takt_ctx *ctx;
-    const takt_model *model;
-    takt_lowrank_options o;
-    takt_arena arena;
-    takt_graph *base;
-    takt_shrink_layers layers;
-    factors *of;
-    takt_lowrank_summary summary;
-} work;
+/* Multiplications of a decomposition, up to a factor. */
+static double cost_of(const takt_shrink_layer *l)
+{
+    return (double)l->rows * (double)l->inner * (double)(l->rows < l->inner ? l->rows : l->inner);
+}
+
+/* Singular values are most of the time; measuring is counted with the layer. */
+static void watch(void *user, double part)
+{
+    enum { STEPS = 1000 };
+    const takt_lowrank *w = user;
+    if (w->o.progress != NULL && w->cost > 0)
+        w->o.progress(w->o.progress_user, "factoring",
+                      (uint64_t)(STEPS * (w->done + part * w->layer) / w->cost), STEPS);
+}
 
 /* ---- one layer ---- */
 
-/* u diag(s) v' split in the middle: both factors get the root of s, so that neither is large. */
-static takt_status factor(work *w, size_t index)
+static void choose_rank(const takt_lowrank *w, const takt_svd *svd, takt_factors *f)
 {
-    const takt_shrink_layer *l = &w->layers.at[index];
-    factors *f = &w->of[index];
+    f->rank = w->o.rank > 0 ? w->o.rank : takt_svd_rank(svd, w->o.energy);
+    f->rank = f->rank < svd->count ? f->rank : svd->count;
+    f->error = takt_svd_error(svd, f->rank);
+}
+
+static bool is_smaller(const takt_shrink_layer *l, const takt_factors *f)
+{
+    return f->rank * (l->rows + l->inner) < l->rows * l->inner;
+}
+
+/* The rank by singular values alone: most layers need no more to be left as they are. */
+static takt_status judge_rank(takt_lowrank *w, const takt_shrink_layer *l, const double *a,
+                              takt_factors *f)
+{
     takt_arena room;
     takt_svd svd;
+    takt_arena_init(&room, w->ctx);
+    const takt_status status = takt_svd_values(&room, a, l->rows, l->inner, &svd);
+    if (status == TAKT_OK)
+        choose_rank(w, &svd, f);
+    takt_arena_deinit(&room);
+    return status;
+}
+
+/* u diag(s) v' split in the middle: both factors get the root of s, so that neither is large. */
+static takt_status factor(takt_lowrank *w, size_t index)
+{
+    const takt_shrink_layer *l = &w->layers.at[index];
+    const takt_svd_watch watcher = {watch, w};
+    takt_factors *f = &w->of[index];
+    takt_arena room;
+    takt_svd svd = {0};
     takt_arena_init(&room, w->ctx);
     double *a = takt_arena_array(&room, (size_t)(l->rows * l->inner), sizeof *a);
     takt_status status = a != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
     if (status == TAKT_OK) {
         takt_shrink_weights(w->base, l, a);
-        status = takt_svd_make(&room, a, l->rows, l->inner, &svd);
+        status = judge_rank(w, l, a, f);
     }
+    if (status != TAKT_OK || !is_smaller(l, f)) {
+        takt_arena_deinit(&room);
+        return status;
+    }
+    status = takt_svd_make(&room, a, l->rows, l->inner, &watcher, &svd);
     if (status == TAKT_OK) {
-        f->rank = w->o.rank > 0 ? w->o.rank : takt_svd_rank(&svd, w->o.energy);
-        f->rank = f->rank < svd.count ? f->rank : svd.count;
-        f->error = takt_svd_error(&svd, f->rank);
+        choose_rank(w, &svd, f);
         f->first = takt_arena_array(&w->arena, (size_t)(f->rank * l->inner), sizeof *f->first);
         f->second = takt_arena_array(&w->arena, (size_t)(l->rows * f->rank), sizeof *f->second);
         if (f->first == NULL || f->second == NULL)
@@ -73,7 +96,7 @@ static takt_status factor(work *w, size_t index)
 }
 
 static takt_id factored_conv(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
-                             const factors *f, takt_id x)
+                             const takt_factors *f, takt_id x)
 {
     const takt_node *n = &base->nodes[l->product];
     takt_type first = *takt_type_of(base, l->w), second = first;
@@ -92,7 +115,7 @@ static takt_id factored_conv(takt_graph *g, const takt_graph *base, const takt_s
 
 /* Both weights are stored row by row, which is the transposed form of a product. */
 static takt_id factored(takt_graph *g, const takt_graph *base, const takt_shrink_layer *l,
-                        const factors *f, takt_id x)
+                        const takt_factors *f, takt_id x)
 {
     if (l->is_conv)
         return factored_conv(g, base, l, f, x);
@@ -102,7 +125,7 @@ static takt_id factored(takt_graph *g, const takt_graph *base, const takt_shrink
     return takt_matmul(g, h, takt_shrink_constant(g, &second, f->second), false, true);
 }
 
-static takt_status time_layer(work *w, const takt_shrink_timer *timer, size_t index)
+static takt_status time_layer(takt_lowrank *w, const takt_shrink_timer *timer, size_t index)
 {
     const takt_shrink_layer *l = &w->layers.at[index];
     takt_graph *before, *after;
@@ -120,10 +143,10 @@ static takt_status time_layer(work *w, const takt_shrink_timer *timer, size_t in
 
 /* ---- choosing ---- */
 
-static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
+static takt_status judge(takt_lowrank *w, const takt_shrink_timer *timer, size_t index)
 {
     const takt_shrink_layer *l = &w->layers.at[index];
-    factors *f = &w->of[index];
+    takt_factors *f = &w->of[index];
     if (w->o.keeps != NULL && w->o.keeps(w->o.keeps_user, l->name)) {
         f->is_kept = true;
         f->why = "left: it is to be kept";
@@ -134,7 +157,7 @@ static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
         return TAKT_OK;
     }
     TAKT_TRY(factor(w, index));
-    if (f->rank * (l->rows + l->inner) >= l->rows * l->inner) {
+    if (!is_smaller(l, f)) {
         f->why = "left: two factors of this rank are no smaller";
         return TAKT_OK;
     }
@@ -148,7 +171,7 @@ static takt_status judge(work *w, const takt_shrink_timer *timer, size_t index)
     return TAKT_OK;
 }
 
-static takt_status build(const work *w, takt_graph **out)
+static takt_status build(const takt_lowrank *w, takt_graph **out)
 {
     takt_copier c;
     const takt_graph *base = w->base;
@@ -169,7 +192,7 @@ static takt_status build(const work *w, takt_graph **out)
     return takt_copier_done(&c, status, out);
 }
 
-static takt_status finish(work *w, const takt_shrink_timer *timer, takt_model **out)
+static takt_status finish(takt_lowrank *w, const takt_shrink_timer *timer, takt_model **out)
 {
     static const takt_pass live = {.name = "live", .summary = "copy what is live"};
     takt_lowrank_summary *s = &w->summary;
@@ -195,7 +218,7 @@ static takt_status finish(work *w, const takt_shrink_timer *timer, takt_model **
     return takt_shrink_time(timer, w->model, w->base, w->model, g, &s->time);
 }
 
-static takt_status run(work *w, takt_model **out)
+static takt_status run(takt_lowrank *w, takt_model **out)
 {
     const takt_shrink_timer timer = {.compare = w->o.compare,
                                      .user = w->o.compare_user,
@@ -219,89 +242,18 @@ static takt_status run(work *w, takt_model **out)
     if (w->layers.count == 0)
         return takt_shrink_no_layer(&w->layers);
     for (size_t i = 0; i < w->layers.count; i++)
+        w->cost += cost_of(&w->layers.at[i]);
+    for (size_t i = 0; i < w->layers.count; i++, w->done += w->layer) {
+        w->layer = cost_of(&w->layers.at[i]);
+        watch(w, 0);
         TAKT_TRY(judge(w, &timer, i));
+    }
     return finish(w, &timer, out);
 }
 
-/* ---- reporting ---- */
+/* ---- the outcome ---- */
 
-static void write_text(takt_report *rep, const work *w)
-{
-    static const char *const heads[] = {"layer",  "matrix", "rank",  "left out",
-                                        "before", "after",  "ratio", "verdict"};
-    const takt_lowrank_summary *s = &w->summary;
-    char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
-    takt_table t;
-    takt_table_init(&t, w->ctx, "llrrrrrl");
-    for (size_t i = 0; i < 8; i++)
-        takt_table_cell(&t, "%s", heads[i]);
-    takt_table_rule(&t);
-    for (size_t i = 0; i < w->layers.count; i++) {
-        const takt_shrink_layer *l = &w->layers.at[i];
-        const factors *f = &w->of[i];
-        takt_table_cell(&t, "%s", l->name);
-        takt_table_cell(&t, "%lld x %lld", (long long)l->rows, (long long)l->inner);
-        takt_table_cell(&t, "%lld", (long long)f->rank);
-        takt_table_cell(&t, "%.3g", f->error);
-        if (f->time.a_ns > 0) {
-            takt_table_cell(&t, "%.1f us", f->time.a_ns / 1e3);
-            takt_table_cell(&t, "%.1f us", f->time.b_ns / 1e3);
-            takt_table_cell(&t, "%.2f", f->time.ratio);
-        } else { /* rejected without measuring */
-            for (size_t k = 0; k < 3; k++)
-                takt_table_cell(&t, "-");
-        }
-        takt_table_cell(&t, "%s", f->why);
-    }
-    takt_table_print(&t, &rep->text);
-    takt_table_deinit(&t);
-    takt_text_add(&rep->text, "layers      %zu of %zu as two factors\n", s->taken, s->layers);
-    takt_text_add(&rep->text, "parameters  %s before, %s after\n",
-                  takt_figure(s->parameters_before, a), takt_figure(s->parameters_after, b));
-    if (s->taken > 0)
-        takt_text_add(&rep->text, "time        %.1f us before, %.1f us after: %.2f of it, %s\n",
-                      s->time.a_ns / 1e3, s->time.b_ns / 1e3, s->time.ratio,
-                      takt_verdict_name(s->time.verdict));
-}
-
-static void write_json(takt_report *rep, const work *w)
-{
-    const takt_lowrank_summary *s = &w->summary;
-    takt_report_count(rep, "layers", s->layers);
-    takt_report_count(rep, "taken", s->taken);
-    takt_report_count(rep, "parameters_before", s->parameters_before);
-    takt_report_count(rep, "parameters_after", s->parameters_after);
-    takt_json_put_number(&rep->json, "ratio", s->time.ratio);
-    if (s->taken > 0)
-        takt_report_pair(rep, "verdict", takt_verdict_name(s->time.verdict));
-    takt_json_put_open(&rep->json, "rows", '[');
-    for (size_t i = 0; i < w->layers.count; i++) {
-        const factors *f = &w->of[i];
-        takt_json_open(&rep->json, '{');
-        takt_report_pair(rep, "layer", w->layers.at[i].name);
-        takt_report_count(rep, "rank", (uint64_t)f->rank);
-        takt_json_put_number(&rep->json, "left_out", f->error);
-        takt_json_put_number(&rep->json, "before_ns", f->time.a_ns);
-        takt_json_put_number(&rep->json, "after_ns", f->time.b_ns);
-        takt_json_put_bool(&rep->json, "taken", f->taken);
-        takt_report_pair(rep, "why", f->why);
-        takt_json_close(&rep->json, '}');
-    }
-    takt_json_close(&rep->json, ']');
-}
-
-static takt_status tell(const work *w, takt_format format, takt_sink_fn *sink, void *user)
-{
-    takt_report rep;
-    takt_report_begin(&rep, w->ctx, format);
-    if (rep.is_json)
-        write_json(&rep, w);
-    else
-        write_text(&rep, w);
-    return takt_report_end(&rep, TAKT_OK, sink, user);
-}
-
-static takt_status nothing_taken(const work *w)
+static takt_status nothing_taken(const takt_lowrank *w)
 {
     size_t kept = 0, measured = 0;
     for (size_t i = 0; i < w->layers.count; i++) {
@@ -319,7 +271,7 @@ static takt_status nothing_taken(const work *w)
 }
 
 /* Whether the result counts as a success; the report is written either way. */
-static takt_status conclude(const work *w)
+static takt_status conclude(const takt_lowrank *w)
 {
     if (w->summary.taken == 0)
         return nothing_taken(w);
@@ -335,7 +287,7 @@ takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_optio
                                takt_format format, takt_sink_fn *sink, void *user,
                                takt_model **factored_model)
 {
-    work w = {.model = model};
+    takt_lowrank w = {.model = model};
     if (factored_model != NULL)
         *factored_model = NULL;
     if (model == NULL)
@@ -347,7 +299,7 @@ takt_status takt_model_lowrank(const takt_model *model, const takt_lowrank_optio
     takt_arena_init(&w.arena, w.ctx);
     takt_status status = run(&w, factored_model);
     if (status == TAKT_OK)
-        status = tell(&w, format, sink, user);
+        status = takt_lowrank_report(&w, format, sink, user);
     if (status == TAKT_OK && w.o.summary != NULL)
         *w.o.summary = w.summary;
     if (status == TAKT_OK)

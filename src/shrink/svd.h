@@ -12,9 +12,21 @@ typedef struct takt_svd {
     double *v; /* [columns, count] */
 } takt_svd;
 
-/* By rotations of pairs of columns (one-sided Jacobi), which is accurate for small values too. */
+/* Receives how much of a decomposition is done, from 0 to 1. */
+typedef struct takt_svd_watch {
+    void (*at)(void *user, double part);
+    void *user;
+} takt_svd_watch;
+
+/* By rotations of pairs of columns (one-sided Jacobi), which is accurate for small values too.
+ * `watch` may be NULL. */
 TAKT_MUST_USE takt_status takt_svd_make(takt_arena *arena, const double *a, int64_t rows,
-                                        int64_t columns, takt_svd *svd);
+                                        int64_t columns, const takt_svd_watch *watch,
+                                        takt_svd *svd);
+/* The values alone, in a tenth of the time: from the Gram matrix, so to about 1e-8 of the largest.
+ * u and v are NULL. */
+TAKT_MUST_USE takt_status takt_svd_values(takt_arena *arena, const double *a, int64_t rows,
+                                          int64_t columns, takt_svd *svd);
 /* The least rank whose values hold this fraction of the sum of all squares. */
 int64_t takt_svd_rank(const takt_svd *svd, double energy);
 /* The norm of the residual at a rank, over the norm of all. */

@@ -7,7 +7,7 @@ import re
 import struct
 import subprocess
 
-from _cli import CLEAN, TOOL, expect, finish, path, write
+from _cli import CLEAN, ROOT, TOOL, expect, finish, path, write
 
 BAR = r"\[[= ]{24}\] +\d+ %"
 
@@ -57,6 +57,8 @@ os.truncate(WEIGHTS, 8 + len(head) + 4 * ROWS * COLUMNS)
 LARGE = write("large.takt", f"model m(x: f32[1, {ROWS}]) {{\n"
               f"  param w: f32[{ROWS}, {COLUMNS}] = 0\n  return y = matmul(x, w)\n}}\n")
 check("reading", "run", LARGE, "-w", WEIGHTS, "-o", path("y.npy"))
+check("factoring", "lowrank", os.path.join(ROOT, "examples", "mlp.takt"), "--rank", "16",
+      "--size-first")
 
 # Parts of a quantisation.
 random.seed(1)

@@ -73,7 +73,7 @@ static void check_svd(takt_ctx *ctx, int64_t rows, int64_t columns)
     takt_arena_init(&arena, ctx);
     for (int64_t i = 0; i < rows * columns; i++)
         a[i] = noise(&state) * (i % 7 == 0 ? 10 : 1);
-    if (!EXPECT_OK(ctx, takt_svd_make(&arena, a, rows, columns, &svd)))
+    if (!EXPECT_OK(ctx, takt_svd_make(&arena, a, rows, columns, NULL, &svd)))
         return;
     for (int64_t i = 0; i < svd.count; i++) {
         EXPECT(i == 0 || svd.s[i] <= svd.s[i - 1], "values do not fall");
@@ -101,6 +101,11 @@ static void check_svd(takt_ctx *ctx, int64_t rows, int64_t columns)
                (long long)rank, sqrt(error / all), takt_svd_error(&svd, rank));
     }
     EXPECT(takt_svd_rank(&svd, 1e-9) == 1 && takt_svd_rank(&svd, 1) <= svd.count, "ranks");
+    takt_svd alone;
+    if (EXPECT_OK(ctx, takt_svd_values(&arena, a, rows, columns, &alone)))
+        for (int64_t i = 0; i < svd.count; i++)
+            EXPECT(fabs(alone.s[i] - svd.s[i]) <= 1e-7 * svd.s[0], "value %lld: %g, not %g",
+                   (long long)i, alone.s[i], svd.s[i]);
     takt_arena_deinit(&arena);
 }
 

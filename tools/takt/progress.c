@@ -111,3 +111,10 @@ void tool_progress_end(tool_progress *p)
         tool_progress_wipe(p->t);
     p->drawn_ns = 0;
 }
+
+int tool_progress_report(void *user, const char *text, size_t length)
+{
+    tool_progress *p = user;
+    tool_progress_end(p);
+    return tool_to_screen((void *)(uintptr_t)p->t, text, length);
+}

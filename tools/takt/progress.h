@@ -19,6 +19,8 @@ void tool_progress_at(tool_progress *p, uint64_t done);
 void tool_progress_part(void *user, const char *what, uint64_t done, uint64_t total);
 /* Wipes it away; other output may follow. */
 void tool_progress_end(tool_progress *p);
+/* A report in place of the bar, as a takt_sink_fn; `user` is the tool_progress. */
+int tool_progress_report(void *user, const char *text, size_t length);
 
 /* "===== " in `cells`, and whether standard error is a terminal that shows it. */
 enum { TOOL_BAR = 24 };

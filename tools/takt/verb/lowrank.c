@@ -1,4 +1,5 @@
 /* lowrank.c - a model whose layers are split into two thinner ones. */
+#include "progress.h"
 #include "shrink.h"
 #include "train.h"
 
@@ -8,11 +9,14 @@ static int with_model(takt_tool *t, const takt_model *model)
     tool_sizes sizes;
     char command[96];
     takt_model *thin = NULL;
+    tool_progress bar = {.t = t};
     takt_lowrank_options o = {.size = sizeof o,
                               .rank = (int64_t)tool_number_of(t, TAKT_F_RANK, 0),
                               .keeps = tool_keeps,
                               .size_first = tool_on(t, TAKT_F_SIZE_FIRST),
-                              .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0)};
+                              .threads = (int)tool_number_of(t, TAKT_F_THREADS, 0),
+                              .progress = tool_progress_part,
+                              .progress_user = &bar};
     if (!tool_real(t, TAKT_F_ENERGY, 0, 1, &o.energy) || !tool_sizes_init(t, model, &sizes) ||
         !tool_keep_init(t, &keep))
         return TAKT_EXIT_USAGE;
@@ -20,8 +24,10 @@ static int with_model(takt_tool *t, const takt_model *model)
         o.energy = 0.99;
     o.keeps_user = &keep;
     o.sizes = sizes.text;
-    int code =
-        tool_finish(t, takt_model_lowrank(model, &o, tool_format_of(t), tool_to_screen, t, &thin));
+    const takt_status status =
+        takt_model_lowrank(model, &o, tool_format_of(t), tool_progress_report, &bar, &thin);
+    tool_progress_end(&bar);
+    int code = tool_finish(t, status);
     if (o.rank > 0)
         snprintf(command, sizeof command, "takt lowrank --rank %lld", (long long)o.rank);
     else

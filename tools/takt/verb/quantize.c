@@ -13,14 +13,6 @@ static bool is_for_litert(const char *path)
     return n >= k && strcmp(path + n - k, ending) == 0;
 }
 
-/* The report, in place of the bar. */
-static int report(void *user, const char *text, size_t length)
-{
-    tool_progress *p = user;
-    tool_progress_end(p);
-    return tool_to_screen((void *)(uintptr_t)p->t, text, length);
-}
-
 static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options *o)
 {
     static const tool_flag_id reads[] = {TAKT_F_CALIB, TAKT_F_SCORED};
@@ -42,7 +34,7 @@ static int quantize(takt_tool *t, const takt_model *model, takt_quantize_options
     o->progress = tool_progress_part;
     o->progress_user = &bar;
     const takt_status status =
-        takt_model_quantize(model, o, tool_format_of(t), report, &bar, &small);
+        takt_model_quantize(model, o, tool_format_of(t), tool_progress_report, &bar, &small);
     tool_progress_end(&bar);
     int code = tool_keep_check(t, o->keeps_user, tool_finish(t, status));
     if (code != TAKT_EXIT_OK) {
