@@ -89,13 +89,17 @@ static takt_id broadcast_args(takt_tfl_call *c)
 
 static takt_id cast(takt_tfl_call *c)
 {
-    const takt_id x = takt_tfl_need(c, 0);
-    const takt_dtype to = takt_tfl_dtype_of(takt_tfl_tensor_out(c, 0)->type);
-    if (to == TAKT_DTYPE_COUNT || takt_tfl_tensor_out(c, 0)->type == TAKT_TFL_COMPLEX64 ||
-        takt_tfl_tensor_in(c, 0)->type == TAKT_TFL_COMPLEX64)
-        (void)takt_tfl_refuse(c, "to type %s",
-                              takt_tfl_dtype_name(takt_tfl_tensor_out(c, 0)->type));
-    return takt_tfl_good(c) ? takt_tfl_cast(c, x, to) : TAKT_NONE;
+    takt_id x = takt_tfl_need(c, 0);
+    const takt_tfl_dtype from = takt_tfl_tensor_in(c, 0)->type,
+                         made = takt_tfl_tensor_out(c, 0)->type;
+    const takt_dtype to = takt_tfl_dtype_of(made);
+    if (to == TAKT_DTYPE_COUNT || made == TAKT_TFL_COMPLEX64)
+        (void)takt_tfl_refuse(c, "to type %s", takt_tfl_dtype_name(made));
+    if (!takt_tfl_good(c))
+        return TAKT_NONE;
+    if (from == TAKT_TFL_COMPLEX64) /* the real part of each pair */
+        x = takt_tfl_squeeze(c, takt_slice(c->g, x, -1, 0, 1, 1), -1);
+    return takt_tfl_cast(c, x, to);
 }
 
 static takt_id bitcast(takt_tfl_call *c)

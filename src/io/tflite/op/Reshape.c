@@ -3,14 +3,28 @@
 
 #include "io/tflite/adapt.h"
 
+/* Axes that the file does not have: complex numbers are pairs on a last axis of two. */
+static int own_axes(takt_tfl_call *c)
+{
+    return takt_tfl_tensor_in(c, 0)->type == TAKT_TFL_COMPLEX64 ? 1 : 0;
+}
+
+static takt_id shape(takt_tfl_call *c, takt_id x, int64_t *dims, int rank)
+{
+    if (own_axes(c) > 0)
+        dims[rank++] = 2;
+    return takt_tfl_shape(c, x, dims, rank);
+}
+
 /* One -1 is inferred from the rest. */
 static takt_id shaped(takt_tfl_call *c, takt_id x, const int64_t *dims, size_t rank)
 {
     const takt_type t = *takt_type_of(c->g, x);
+    const size_t own = (size_t)own_axes(c);
     int64_t to[TAKT_MAX_RANK];
-    size_t count, known = 1;
+    size_t count, known = 1 + own;
     int rest = -1;
-    if (!takt_tfl_good(c) || rank > TAKT_MAX_RANK || !takt_type_count(&t, &count)) {
+    if (!takt_tfl_good(c) || rank + own > TAKT_MAX_RANK || !takt_type_count(&t, &count)) {
         (void)takt_tfl_refuse(c, "a shape of %zu axes", rank);
         return TAKT_NONE;
     }
@@ -29,7 +43,7 @@ static takt_id shaped(takt_tfl_call *c, takt_id x, const int64_t *dims, size_t r
     }
     if (rest >= 0)
         to[rest] = known > 0 ? (int64_t)(count / known) : 0;
-    return takt_tfl_shape(c, x, to, (int)rank);
+    return shape(c, x, to, (int)rank);
 }
 
 static takt_status reshape(takt_tfl_call *c)
@@ -54,16 +68,17 @@ static takt_status squeeze(takt_tfl_call *c)
     const takt_tfl_ints axes = takt_tfl_list(c, 0);
     bool gone[TAKT_MAX_RANK] = {false};
     int64_t dims[TAKT_MAX_RANK];
+    const int rank_in = t.rank - own_axes(c);
     int rank = 0;
     for (size_t i = 0; i < axes.count; i++)
-        gone[takt_tfl_axis(c, axes.at[i], t.rank)] = true;
-    for (int d = 0; d < t.rank; d++) {
+        gone[takt_tfl_axis(c, axes.at[i], rank_in)] = true;
+    for (int d = 0; d < rank_in; d++) {
         if (gone[d] && t.dim[d] != 1)
             return takt_tfl_refuse(c, "axis %d has %lld elements", d, (long long)t.dim[d]);
         if (!(gone[d] || (axes.count == 0 && t.dim[d] == 1)))
             dims[rank++] = t.dim[d];
     }
-    return takt_tfl_done(c, takt_tfl_shape(c, x, dims, rank));
+    return takt_tfl_done(c, shape(c, x, dims, rank));
 }
 
 static takt_status adapt(takt_tfl_call *c)
@@ -73,7 +88,10 @@ static takt_status adapt(takt_tfl_call *c)
     if (takt_tfl_is(c, "SQUEEZE"))
         return squeeze(c);
     const takt_id x = takt_tfl_need(c, 0);
-    const int axis = takt_tfl_axis(c, takt_tfl_known_one(c, 1), takt_type_of(c->g, x)->rank + 1);
+    if (!takt_tfl_good(c))
+        return c->status;
+    const int rank = takt_type_of(c->g, x)->rank - own_axes(c);
+    const int axis = takt_tfl_axis(c, takt_tfl_known_one(c, 1), rank + 1);
     return takt_tfl_done(c, takt_tfl_unsqueeze(c, x, axis));
 }
 
