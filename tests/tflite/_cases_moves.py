@@ -99,10 +99,26 @@ def reductions():
                         [q(dtype, [2, 3, 7, 5], 0.05), ints(1, 2)],
                         q(dtype, [], 0.05 if "REDUCE" in op else 0.07), options)
         add(f"{op.lower()}_i32", op, [Tensor(I32, [4, 5]), ints(1)], Tensor(I32, []), (27, {}))
+    for axes in ((1,), (0, 2), (0, 1, 2)):
+        key = "".join(map(str, axes))
+        add(f"mean_{key}_i16", "MEAN", [q(I16, [3, 5, 7], 0.001), ints(*axes)],
+            q(I16, [], 0.004), (27, {}))
+        for dtype, scale, made in ((I8, 0.02, 0.03), (I16, 0.0001, 0.0002)):
+            add(f"reduce_prod_{key}_{dtype.lower()}", "REDUCE_PROD",
+                [q(dtype, [3, 5, 7], scale), ints(*axes)], q(dtype, [], made),
+                (27, {0: ("b", len(axes) == 2)}))
+    for dtype in (I8, U8):
+        for scale in (0.02, 0.1):
+            add(f"log_softmax_{scale}_{dtype.lower()}", "LOG_SOFTMAX", q(dtype, [20, 31], scale),
+                q(dtype, [], 1 / 16, 127 if dtype == I8 else 255), tolerance=1)
     add("mean_all_i8", "MEAN", [q(I8, [1, 8, 8, 16], 0.05), ints(1, 2)], q(I8, [], 0.02),
         (27, {0: ("b", 1)}))
     add("mean_same_i8", "MEAN", [q(I8, [1, 8, 8, 16], 0.05), ints(1, 2)], q(I8, [], 0.05),
         (27, {0: ("b", 1)}))
+    for op in ("SUM", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN"):
+        add(f"{op.lower()}_bool", op, [Tensor(BOOL, [4, 5]), ints(1)], Tensor(BOOL, []), (27, {}))
+    add("scatter_nd_bool", "SCATTER_ND",
+        [const(I32, [[1], [3], [1]]), Tensor(BOOL, [3, 3]), ints(5, 3)], Tensor(BOOL, []))
     add("reduce_any", "REDUCE_ANY", [Tensor(BOOL, [4, 3]), ints(1)], Tensor(BOOL, []), (27, {}))
     add("reduce_all", "REDUCE_ALL", [Tensor(BOOL, [4, 3]), ints(1)], Tensor(BOOL, []), (27, {}))
 
@@ -270,6 +286,17 @@ def fourier():
             CASES[f"rfft2d_{op.lower()}_{shape[-1]}"] = Case(
                 model([Op("RFFT2D", [0, 1], [2], (105, {})), Op(op, [2], [3])], tensors, [0], [3]),
                 [x], tolerance=1e-5, ops=["RFFT2D", op])
+    moves = (("SQUEEZE", None, (43, {0: ("*i", [-2])})), ("SQUEEZE", None, (43, {})),
+             ("RESHAPE", ints(9, 4), (17, {})), ("RESHAPE", ints(-1), (17, {})),
+             ("EXPAND_DIMS", ints(-1), None))
+    for i, (op, where, options) in enumerate(moves):
+        tensors = [Tensor(F, [4, 1, 16]), ints(1, 16), Tensor("COMPLEX64", []),
+                   Tensor("COMPLEX64", []), Tensor(F, [])] + ([] if where is None else [where])
+        CASES[f"complex_{i}_{op.lower()}"] = Case(
+            model([Op("RFFT2D", [0, 1], [2], (105, {})), Op(op, [2] if where is None else [2, 5],
+                                                            [3], options),
+                   Op("CAST", [3], [4], (37, {}))], tensors, [0], [4]),
+            [value(tensors[0])], tolerance=1e-5, ops=["RFFT2D", op, "CAST"])
 
 
 def lists():

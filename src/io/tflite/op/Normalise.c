@@ -1,4 +1,4 @@
-/* Normalise.c - LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION of floats. */
+/* Normalise.c - LOG_SOFTMAX, L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION. */
 #include "io/tflite/quant.h"
 
 static takt_id unit(takt_tfl_call *c, takt_id x)
@@ -41,20 +41,34 @@ static takt_id local(takt_tfl_call *c, takt_id x, const takt_type *t)
         g, x, takt_binary(g, &takt_op_pow, base, takt_tfl_number(c, TAKT_F32, -(double)beta)));
 }
 
+/* Of bytes in floats: LiteRT's fixed point is exact to far less than a step of the result, so that
+ * both differ by one step where a value lies between two. */
+static takt_id log_softmax(takt_tfl_call *c, takt_id x)
+{
+    const takt_tfl_tensor *tx = takt_tfl_tensor_in(c, 0);
+    const takt_named_attr attr = {"axis", takt_attr_i64(-1)};
+    if (!takt_tfl_is_quantised(tx))
+        return takt_tfl_op1(c, &takt_op_log_softmax, x, 1, &attr);
+    const takt_id real = takt_tfl_dequantise(c, x, tx);
+    return real == TAKT_NONE
+               ? real
+               : takt_tfl_quantise(c, takt_tfl_op1(c, &takt_op_log_softmax, real, 1, &attr),
+                                   takt_tfl_tensor_out(c, 0));
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
     const takt_id x = takt_tfl_need(c, 0);
     const takt_type t = *takt_type_of(c->g, x);
     if (!takt_tfl_good(c))
         return c->status;
+    if (takt_tfl_is(c, "LOG_SOFTMAX") && t.rank > 0)
+        return takt_tfl_done(c, log_softmax(c, x));
     if (!takt_dtype_is_float(t.dtype) || t.rank < 1)
         return takt_tfl_refuse(c, "quantised numbers");
     if (takt_tfl_is(c, "L2_NORMALIZATION"))
         return takt_tfl_done(c, unit(c, x));
-    if (takt_tfl_is(c, "LOCAL_RESPONSE_NORMALIZATION"))
-        return takt_tfl_done(c, local(c, x, &t));
-    return takt_tfl_done(c, takt_tfl_op1(c, &takt_op_log_softmax, x, 1,
-                                         &(takt_named_attr){"axis", takt_attr_i64(-1)}));
+    return takt_tfl_done(c, local(c, x, &t));
 }
 
 const takt_tflite_op takt_tflite_Normalise = {

@@ -1,4 +1,6 @@
 /* Reduce.c - MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL. */
+#include <math.h>
+
 #include "io/tflite/window.h"
 #include "op/util/integer.h"
 
@@ -133,6 +135,61 @@ static takt_id integers(takt_tfl_call *c, takt_id x, const axes *a)
                              dtype);
 }
 
+/* ---- products of quantised numbers ---- */
+
+/* The axes that go, in their order, as one last axis. */
+static takt_id factors_last(takt_tfl_call *c, takt_id x, const axes *a)
+{
+    const takt_type t = *takt_type_of(c->g, x);
+    bool goes[TAKT_MAX_RANK] = {false};
+    int64_t perm[TAKT_MAX_RANK], dims[TAKT_MAX_RANK + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < a->count; i++)
+        goes[a->at[i]] = true;
+    for (int d = 0; d < t.rank; d++)
+        if (!goes[d]) {
+            dims[count] = t.dim[d];
+            perm[count++] = d;
+        }
+    dims[count] = a->elements;
+    size_t at = count;
+    for (int d = 0; d < t.rank; d++)
+        if (goes[d])
+            perm[at++] = d;
+    return takt_reshape(c->g, takt_transpose(c->g, x, perm, (size_t)t.rank), dims, count + 1);
+}
+
+/* One factor after another, with a scaling behind each and behind the last, as in LiteRT. */
+static takt_id product(takt_tfl_call *c, takt_id x, const axes *a)
+{
+    enum { MOST = 1024 };
+    takt_graph *g = c->g;
+    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
+    const takt_tfl_quant q = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
+                         r = takt_tfl_quant_of(c, ty);
+    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
+    if (a->elements < 1 || a->elements > MOST)
+        (void)takt_tfl_refuse(c, "a product of %lld quantised numbers", (long long)a->elements);
+    if (!takt_tfl_good(c))
+        return TAKT_NONE;
+    const takt_tfl_fixed f =
+        takt_tfl_fixed_of((double)q.scale / pow((double)r.scale, 1.0 / (double)a->elements));
+    const takt_id all =
+        takt_tfl_cast(c, takt_tfl_centred(c, factors_last(c, x, a), q.zero), TAKT_I64);
+    if (all == TAKT_NONE)
+        return TAKT_NONE;
+    const int last = takt_type_of(g, all)->rank - 1;
+    takt_id y = takt_slice(g, all, last, 0, 1, 1);
+    for (int64_t i = 1; i < a->elements; i++)
+        y = takt_tfl_rescale(c, takt_mul(g, y, takt_slice(g, all, last, i, i + 1, 1)), f);
+    y = takt_tfl_squeeze(c, takt_tfl_cast(c, takt_tfl_rescale(c, y, f), TAKT_I32), last);
+    for (int d = 0; takt_tfl_u8(c, 0, 0) != 0 && d < takt_type_of(g, x)->rank; d++)
+        for (size_t i = 0; i < a->count; i++)
+            if (a->at[i] == d)
+                y = takt_tfl_unsqueeze(c, y, d);
+    return takt_tfl_saturate(c, y, r.zero, takt_tfl_range_of(dtype), dtype);
+}
+
 static takt_status adapt(takt_tfl_call *c)
 {
     const takt_op *op = op_of(c);
@@ -145,12 +202,16 @@ static takt_status adapt(takt_tfl_call *c)
     if (is_quantised && (op == &takt_op_reduce_mean || op == &takt_op_reduce_sum))
         return takt_tfl_done(c, integers(c, x, &a));
     if (is_quantised && op == &takt_op_reduce_prod)
-        return takt_tfl_refuse(c, "quantised numbers");
+        return takt_tfl_done(c, a.count == 0 ? x : product(c, x, &a));
     if (op == &takt_op_reduce_mean && !takt_dtype_is_float(t.dtype)) { /* integers: towards 0 */
         const takt_id sum = reduced(c, &takt_op_reduce_sum, takt_tfl_cast(c, x, TAKT_I64), &a);
         const takt_id mean = takt_div(c->g, sum, takt_scalar_i64(c->g, a.elements));
         return takt_tfl_done(c, takt_tfl_cast(c, mean, t.dtype));
     }
+    if (t.dtype == TAKT_BOOL) /* sums are or, products are and */
+        op = op == &takt_op_reduce_sum    ? &takt_op_reduce_max
+             : op == &takt_op_reduce_prod ? &takt_op_reduce_min
+                                          : op;
     return takt_tfl_done(c, reduced(c, op, x, &a));
 }
 

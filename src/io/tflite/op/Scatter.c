@@ -16,16 +16,23 @@ static takt_id zeros(takt_tfl_call *c, takt_dtype dtype, takt_tfl_ints dims, dou
                : TAKT_NONE;
 }
 
-/* Elements at the same place are added. */
+/* Elements at the same place are added: of bools, any of them. */
 static takt_id scattered(takt_tfl_call *c)
 {
-    const takt_id index = takt_tfl_need(c, 0), u = takt_tfl_need(c, 1);
+    enum { ADD = 1, MAX = 3 };
+    takt_id u = takt_tfl_need(c, 1);
+    const takt_id index = takt_tfl_need(c, 0);
     const takt_tfl_ints dims = takt_tfl_known(c, 2);
     if (!takt_tfl_good(c))
         return TAKT_NONE;
-    const takt_id in[] = {zeros(c, takt_type_of(c->g, u)->dtype, dims, 0), index, u};
-    const takt_named_attr attr = {"reduce", takt_attr_i64(1)};
-    return in[0] == TAKT_NONE ? in[0] : takt_graph_call(c->g, &takt_op_scatter_nd, 3, in, 1, &attr);
+    const takt_dtype dtype = takt_type_of(c->g, u)->dtype;
+    const bool is_bool = dtype == TAKT_BOOL;
+    u = is_bool ? takt_tfl_cast(c, u, TAKT_U8) : u;
+    const takt_id in[] = {zeros(c, is_bool ? TAKT_U8 : dtype, dims, 0), index, u};
+    const takt_named_attr attr = {"reduce", takt_attr_i64(is_bool ? MAX : ADD)};
+    if (in[0] == TAKT_NONE)
+        return TAKT_NONE;
+    return takt_tfl_cast(c, takt_graph_call(c->g, &takt_op_scatter_nd, 3, in, 1, &attr), dtype);
 }
 
 /* Indices [count, rank], [count] or one; values for each, or one for all. */

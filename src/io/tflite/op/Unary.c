@@ -15,11 +15,14 @@ static double elu(double x, const void *user)
     return x < 0 ? expm1(x) : x;
 }
 
+/* In floats, which decides how a result between two steps is rounded. */
 static double gelu(double x, const void *user)
 {
-    return *(const bool *)user
-               ? x * 0.5 * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
-               : x * 0.5 * erfc(-x * 0.70710678118654752);
+    const float v = (float)x, half = 0.5f * v;
+    if (!*(const bool *)user)
+        return (double)(half * (float)erfc((double)(v * -0.70710678f)));
+    const float inner = 0.79788456f * (v + 0.044715f * v * v * v);
+    return (double)(half * (1.0f + (float)tanh((double)inner)));
 }
 
 #define PLAIN(name)                                                                                \
