@@ -127,6 +127,10 @@ static const model models[] = {
      "  h = x |> conv(32, 3) |> relu6()\n"
      "  h = h |> conv(24, 3, bias=false) |> batch_norm()\n  return y = relu(h + x)\n}\n",
      "winograd", 4},
+    {"winograd, many channels", NULL, false,
+     "model winograd(x: f32[1, 257, 9, 6]) -> (y: f32[1, 258, 9, 6]) seed=1 {\n"
+     "  return y = x |> conv(258, 3) |> relu6()\n}\n",
+     "winograd", 3},
     {"lengths", NULL, false,
      "model lengths(q: f32[2, 5, 24], k: f32[2, 600, 8], v: f32[2, 600, 10], n: i64[2]) -> (y: "
      "f32[2, 5, 30], z: f32[2, 5, 30], w: f32[2, 5, 30]) {\n"

@@ -46,7 +46,7 @@ static void input(takt_check *c, const takt_kernel *reference, size_t channels, 
 static void output(takt_check *c, const takt_kernel *reference, size_t channels, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
-    takt_winograd_f32 w = {.is_output = true,
+    takt_winograd_f32 w = {.step = TAKT_WINOGRAD_OUTPUT,
                            .channels = channels,
                            .column = channels + check_below(c, 3),
                            .point_stride = channels + check_below(c, 5),
@@ -78,6 +78,34 @@ static void output(takt_check *c, const takt_kernel *reference, size_t channels,
         check_intact(c, slot);
 }
 
+static void weights(takt_check *c, const takt_kernel *reference, size_t kernels, int round)
+{
+    enum { TAPS = 9, LAST = TAKT_WINOGRAD_POINTS - 1 };
+    const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
+    takt_winograd_f32 w = {.step = TAKT_WINOGRAD_WEIGHTS,
+                           .channels = kernels,
+                           .point_stride = kernels + check_below(c, 5)};
+    const size_t apart = kernels + check_below(c, 3), in = (TAPS - 1) * apart + kernels;
+    const size_t out = LAST * w.point_stride + kernels;
+    check_case(c, "weights, kernels=%zu values %d round %d", kernels, values, round);
+    float *x = check_place(c, X, in * sizeof *x, where);
+    check_fill_f32(c, x, in, values);
+    const float *taps[TAPS];
+    for (size_t i = 0; i < TAPS; i++)
+        taps[i] = x + i * apart;
+    w.taps = taps;
+    float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
+    memset(want, 0x5a, out * sizeof *want);
+    w.points = want;
+    takt_kernel_as_winograd_f32(reference)(&w);
+    w.points = check_place(c, POINTS, out * sizeof *want, where);
+    memset(w.points, 0x5a, out * sizeof *want);
+    CHECK_CALL(c, takt_kernel_as_winograd_f32(c->kernel)(&w));
+    check_same_f32(c, w.points, want, out);
+    check_intact(c, X);
+    check_intact(c, POINTS);
+}
+
 static void bench(takt_check *c)
 {
     enum { N = 64 };
@@ -94,7 +122,7 @@ static void bench(takt_check *c)
     check_fill_f32(c, w.points, 36 * w.point_stride, CHECK_PLAIN);
     w.y = check_place(c, Y, span(OUT, OUT, &w) * sizeof *x, CHECK_AT_START);
     CHECK_BENCH(c, "input 64", 72 * 4 * N, 0, takt_kernel_as_winograd_f32(c->kernel)(&w));
-    w.is_output = true;
+    w.step = TAKT_WINOGRAD_OUTPUT;
     CHECK_BENCH(c, "output 64", 52 * 4 * N, 0, takt_kernel_as_winograd_f32(c->kernel)(&w));
 }
 
@@ -104,6 +132,7 @@ void check_winograd_f32(takt_check *c, const takt_kernel *reference)
         for (size_t n = 1; n <= 70; n++) {
             input(c, reference, n, round);
             output(c, reference, n, round);
+            weights(c, reference, 15 + n, round);
         }
     bench(c);
 }

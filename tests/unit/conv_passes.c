@@ -7,7 +7,8 @@
 #include "util/conv_case.h"
 
 /* F(4x4, 3x3) multiplies magnitudes by up to |At||G..||Bt|: its error is bounded by a larger
- * multiple of the same sum. */
+ * multiple of the same sum. The weights of many channels are transformed in
+ * f32, with few tiles by the product itself. */
 static void winograd(void)
 {
 #define WINOGRAD(x, w, attrs, k)                                                                   \
@@ -19,6 +20,11 @@ static void winograd(void)
         WINOGRAD("[1, 13, 11, 21]", "[35, 3, 3, 21]", ", pad=[0, 2, 1, 0], layout=nhwc", 189),
         WINOGRAD("[1, 16, 3, 3]", "[17, 16, 3, 3]", "", 144),
         WINOGRAD("[1, 300, 6, 7]", "[16, 300, 3, 3]", ", pad=[1, 1, 1, 1]", 2700),
+        WINOGRAD("[1, 6, 5, 261]", "[262, 3, 3, 261]", ", pad=[1, 0, 1, 2], layout=nhwc", 2349),
+        WINOGRAD("[2, 514, 3, 9]", "[131, 514, 3, 3]", ", pad=[1, 1, 1, 1]", 4626),
+        {"model m(x: f32[1, 260, 7, 6], r: f32[1, 260, 7, 6]) { "
+         "return relu(conv(x, 260, 3) + r) }",
+         40000, true},
         {"model m(x: f32[1, 16, 9, 9], r: f32[1, 20, 9, 9]) { return relu(conv(x, 20, 3) + r) }",
          9000, true},
         {"model m(x: f32[1, 16, 9, 9]) { return min(relu(conv(x, 20, 3)), 0.1) }", 9000, true},
@@ -51,6 +57,8 @@ static void winograd_gradients(void)
            6400),
         DX("[1, 17, 6, 5]", "[17, 16, 3, 3]", "pad=[0, 2, 1, 1], shape=[1, 16, 7, 4]", 6400),
         DX("[1, 33, 8, 9]", "[33, 21, 3, 3]", "shape=[1, 21, 10, 11]", 12800),
+        DX("[1, 5, 6, 520]", "[520, 3, 3, 131]",
+           "pad=[1, 1, 1, 1], layout=nhwc, shape=[1, 5, 6, 131]", 160000),
         DX("[1, 16, 6, 6]", "[16, 16, 3, 3]", "pad=[2, 2, 2, 2], shape=[1, 16, 4, 4]", 6400),
         DW("[3, 9, 7, 18]", "[3, 9, 7, 20]", "pad=[1, 1, 1, 1], layout=nhwc, shape=[20, 3, 3, 18]",
            12800),

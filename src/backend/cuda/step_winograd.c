@@ -43,17 +43,21 @@ static const char *accepts(const takt_graph *g, takt_id node)
 }
 
 /* Weights are packed by the processor. */
-static takt_winograd_w_f32_fn *transform(void)
+static takt_winograd_packing packing(size_t columns)
 {
-    return takt_kernel_as_winograd_w_f32(
-        takt_kernel_find("winograd_w_f32", takt_isa_detect(), NULL, 0, NULL));
+    const takt_isa_set isas = takt_isa_detect();
+    return (takt_winograd_packing){.panels = {columns, columns},
+                                   .exact = takt_kernel_as_winograd_w_f32(
+                                       takt_kernel_find("winograd_w_f32", isas, NULL, 0, NULL)),
+                                   .rounded = takt_kernel_as_winograd_f32(
+                                       takt_kernel_find("winograd_f32", isas, NULL, 0, NULL))};
 }
 
 static takt_status pack(void *user, const void *from, void *to)
 {
     const takt_conv_shape *s = user;
-    const size_t columns = takt_cuda_columns(s->cout);
-    takt_winograd_pack(s, (takt_panels){columns, columns}, transform(), from, to);
+    const takt_winograd_packing how = packing(takt_cuda_columns(s->cout));
+    takt_winograd_pack(s, &how, from, to);
     return TAKT_OK;
 }
 
@@ -61,9 +65,8 @@ static takt_status pack_part(const void *user, const void *from, void *to, size_
                              size_t count)
 {
     const takt_conv_shape *s = user;
-    const size_t columns = takt_cuda_columns(s->cout);
-    takt_winograd_pack_part(s, (takt_panels){columns, columns}, transform(), from, to,
-                            (const size_t[2]){index, count});
+    const takt_winograd_packing how = packing(takt_cuda_columns(s->cout));
+    takt_winograd_pack_part(s, &how, from, to, (const size_t[2]){index, count});
     return TAKT_OK;
 }
 

@@ -21,8 +21,6 @@
 
 #include "op/util/bound.h"
 #include "op/util/conv.h"
-#include "op/util/matrix.h"
-#include "op/util/pool.h"
 
 typedef struct factor {
     takt_id middle, radius; /* radius TAKT_NONE: the middle is exact */
@@ -161,8 +159,9 @@ void takt_bound_product(takt_bounding *b)
  *     u_n  sum over c, p, q of  |A|_ip |A|_jq  |U_pq|  (|B'| |d| |B|)_pq ,    U = G w G'
  *
  * where n counts the transform of d (2 x 6 terms), the rounding of U, the sum over channels and the
- * transform back (2 x 6 terms). |d| is at most the largest magnitude of its channel, so the last
- * factor is at most that times s_p s_q, s being the sums of |B'|'s rows.
+ * transform back (2 x 6 terms); the transforms round 4 and 6 times, which leaves room for the 10
+ * roundings, those of factors included, of a U in f32. |d| is at most the largest magnitude of its
+ * channel, so the last factor is at most that times s_p s_q, s being the sums of |B'|'s rows.
  */
 enum { TILE = 6, TAPS = 3, OUT = 4, TRANSFORMS = 4 * TILE + 2 };
 
@@ -218,6 +217,25 @@ static takt_id enlargement(takt_bounding *b, takt_id w, bool flips)
     return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
 }
 
+/* The same with |G| |w| |G'| for |U|: where signs are not known, or U is rounded on the way. The
+ * sum over p and q is then one over taps, each with a factor for its row and one for its column. */
+static takt_id size_enlargement(takt_bounding *b, takt_id w, bool flips)
+{
+    double along[OUT][TAPS] = {{0}}, factors[TAPS * TAPS][OUT * OUT];
+    for (int i = 0; i < OUT; i++)
+        for (int r = 0; r < TAPS; r++)
+            for (int p = 0; p < TILE; p++)
+                along[i][r] += winograd_a[i][p] * winograd_s[p] * fabs(winograd_g[p][r]);
+    for (int t = 0; t < TAPS * TAPS; t++)
+        for (int i = 0; i < OUT * OUT; i++)
+            factors[flips ? 8 - t : t][i] = along[i / OUT][t / TAPS] * along[i % OUT][t % TAPS];
+    const takt_id by = matrix(b, factors[0], TAPS * TAPS, OUT * OUT);
+    const takt_id size = takt_add_scalar(b->g, takt_bound_abs(b, w), FLT_MIN);
+    const takt_id each = takt_matmul(b->g, size, by, false, false);
+    const int64_t last = -1;
+    return takt_reduce_over(b->g, &takt_op_reduce_max, each, &last, 1, false);
+}
+
 /* The largest magnitude of every channel of input k; NaN where its transform may overflow: it grows
  * up to 225 times before it is multiplied by the other factor. */
 static takt_id largest(takt_bounding *b, size_t k)
@@ -263,7 +281,9 @@ static void bound_winograd(takt_bounding *b, const takt_op *op, bool flips)
     if (w == TAKT_NONE)
         return;
     const takt_type *type = takt_type_of(g, w);
-    takt_dim out = type->dim[0], in = type->dim[is_last ? 3 : 1];
+    const takt_dim in = type->dim[is_last ? 3 : 1];
+    takt_dim out = type->dim[0];
+    const bool is_rounded = takt_conv_has_many_pairs((size_t)out, (size_t)in);
     if (is_last)
         w = takt_transpose(g, w, (const int64_t[]){0, 3, 1, 2}, 4);
     w = takt_reshape(g, w, (const takt_dim[]){out, in, TAPS * TAPS}, 3);
@@ -271,9 +291,9 @@ static void bound_winograd(takt_bounding *b, const takt_op *op, bool flips)
         w = takt_transpose(g, w, (const int64_t[]){1, 0, 2}, 3);
         out = in;
     }
-    takt_id rise = takt_matmul(g, enlargement(b, w, flips), largest(b, 0), false, false);
-    if (!b->in[1].is_point)
-        rise = takt_mul_scalar(g, rise, 64); /* |G| |w| |G'| where signs are not known */
+    const takt_id most =
+        is_rounded || !b->in[1].is_point ? size_enlargement(b, w, flips) : enlargement(b, w, flips);
+    const takt_id rise = takt_matmul(g, most, largest(b, 0), false, false);
     const takt_dim spread[] = {1, is_last ? 1 : out, 1, is_last ? out : 1};
     finish_winograd(b, op, takt_reshape(g, rise, spread, 4));
 }
@@ -316,85 +336,4 @@ void takt_bound_winograd_dw(takt_bounding *b)
     const takt_dim spread[] = {out, is_last ? 1 : in, 1, is_last ? in : 1};
     const takt_id rise = takt_mul_scalar(g, pairs, tiles * most * most);
     finish_winograd(b, &takt_op_conv_dw, takt_reshape(g, rise, spread, 4));
-}
-
-/* ---- roundings ---- */
-
-/* Chunks of 256 products, each a chain of fma; then the chunks in order. */
-static double contraction(double terms)
-{
-    const double chunks = ceil(terms / 256);
-    return (terms < 256 ? terms : 256) + chunks + 1;
-}
-
-double takt_roundings_matmul(const takt_graph *g, const takt_node *n)
-{
-    const takt_type *a = takt_type_of(g, n->in[0]), *b = takt_type_of(g, n->in[1]);
-    const takt_matrix m = takt_matrix_of(a->rank, b->rank, n->attr[0].boolean, n->attr[1].boolean);
-    return contraction((double)a->dim[m.a_inner]);
-}
-
-static double elements(const takt_type *t, int from)
-{
-    double count = 1;
-    for (int i = from; i < t->rank; i++)
-        count *= (double)t->dim[i];
-    return count;
-}
-
-/* Chunks are whole taps: at most 256 products each, at worst one channel of one tap. */
-static double taps(double terms, double channels)
-{
-    const double each = channels > 256 ? 256 : channels < 1 ? 1 : channels * floor(256 / channels);
-    return (terms < 256 ? terms : 256) + ceil(terms / each) + 1;
-}
-
-double takt_roundings_conv(const takt_graph *g, const takt_node *n)
-{
-    const takt_type *w = takt_type_of(g, n->in[1]);
-    const int last = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? w->rank - 1 : 1;
-    return taps(elements(w, 1), (double)w->dim[last]) + ceil((double)w->dim[last] / 256);
-}
-
-double takt_roundings_conv_dx(const takt_graph *g, const takt_node *n)
-{
-    const takt_type *w = takt_type_of(g, n->in[1]);
-    const double terms = elements(w, 0);
-    return (terms < 256 ? terms : 256) + terms + 1;
-}
-
-double takt_roundings_conv_dw(const takt_graph *g, const takt_node *n)
-{
-    const takt_type *dy = takt_type_of(g, n->in[1]);
-    return 256 + elements(dy, 0) + 1;
-}
-
-/* ---- sums ---- */
-
-/* 16 lanes in chunks of 4096, a fold of the lanes, then the chunks. */
-double takt_roundings_reduce(const takt_graph *g, const takt_node *n)
-{
-    const double in = elements(takt_type_of(g, n->in[0]), 0), out = elements(&n->type[0], 0);
-    const double terms = out > 0 ? in / out : 0, lane = ceil(terms / 16);
-    return (lane < 256 ? lane : 256) + 4 + ceil(terms / 4096) + 1;
-}
-
-/* The terms of the window in order, then the division. */
-double takt_roundings_pool(const takt_graph *g, const takt_node *n)
-{
-    double count = 1;
-    (void)g;
-    for (uint32_t i = 0; i < n->attr[TAKT_POOL_KERNEL].count; i++)
-        count *= (double)n->attr[TAKT_POOL_KERNEL].i64s[i];
-    return count + 3;
-}
-
-double takt_roundings_chain(const takt_graph *g, const takt_node *n)
-{
-    double most = 0;
-    for (size_t k = 0; k < n->in_count; k++) {
-        const double count = n->in[k] != TAKT_NONE ? elements(takt_type_of(g, n->in[k]), 0) : 0;
-        most = count > most ? count : most;
-    }
-    return most + 1;
 }

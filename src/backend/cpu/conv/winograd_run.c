@@ -90,12 +90,10 @@ typedef struct columns {
     size_t first, count;
 } columns;
 
-static void multiply(const takt_step *s, const takt_task *t, size_t count, const columns *o)
+static void multiply(const takt_winograd_conv *f, const takt_task *t, const float *weights,
+                     size_t count, const columns *o)
 {
-    const takt_winograd_conv *f = s->data;
     const takt_conv_shape *c = &f->shape;
-    const float *weights =
-        f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
     const size_t each = takt_winograd_point_floats(c, f->panels);
     for (size_t p = 0; p < POINTS; p++) {
         takt_gemm_f32 g = {
@@ -115,6 +113,53 @@ static void multiply(const takt_step *s, const takt_task *t, size_t count, const
             .blocking = f->blocking,
             .poll = t->poll};
         f->multiply(&g);
+    }
+}
+
+/* The inputs as `few` reads them: row by row of points, for each channel six points of all tiles.
+ */
+static void turn(const takt_winograd_conv *f, const takt_task *t, size_t count)
+{
+    enum { EACH = IN * TAKT_WINOGRAD_FEW };
+    const size_t cin = f->shape.cin;
+    float *to = at(t->scratch_own, f->turned);
+    memset(to, 0, IN * EACH * cin * sizeof *to);
+    for (size_t p = 0; p < POINTS; p++)
+        for (size_t k = 0; k < count; k++) {
+            const float *from =
+                at(t->scratch_own, f->inputs) + p * takt_winograd_stride(count, cin) + k * cin;
+            float *first = to + p / IN * EACH * cin + p % IN * TAKT_WINOGRAD_FEW + k;
+            for (size_t c = 0; c < cin; c++)
+                first[c * EACH] = from[c];
+        }
+}
+
+/* Panel by panel and chunk by chunk, as products are. */
+static void multiply_few(const takt_winograd_conv *f, const takt_task *t, const float *weights,
+                         size_t count, const columns *o)
+{
+    enum { EACH = IN * TAKT_WINOGRAD_FEW };
+    const takt_conv_shape *c = &f->shape;
+    const size_t end = o->first + o->count;
+    takt_winograd_few_f32 g = {.tiles = count,
+                               .tap = takt_winograd_point_floats(c, f->panels),
+                               .v_row = EACH * c->cin,
+                               .point = takt_winograd_stride(count, o->count),
+                               .ld = o->count,
+                               .sums = at(t->scratch_own, f->sums)};
+    turn(f, t, count);
+    for (size_t first = o->first; first < end; first += g.columns) {
+        const size_t panel = takt_panels_of(f->panels, c->cout, first);
+        g.columns = takt_panels_column(f->panels, c->cout, panel + 1) - first;
+        g.count = end - first < g.columns ? end - first : g.columns;
+        g.m = at(t->scratch_own, f->products) + first - o->first;
+        for (size_t k = 0; k < c->cin && !takt_poll_stops(t->poll); k += TAKT_GEMM_CHUNK) {
+            g.channels = c->cin - k < TAKT_GEMM_CHUNK ? c->cin - k : TAKT_GEMM_CHUNK;
+            g.w = weights + takt_packed_at(f->panels, c->cin, c->cout, k, first);
+            g.v = at(t->scratch_own, f->turned) + k * EACH;
+            g.adds = k > 0;
+            f->few(&g);
+        }
     }
 }
 
@@ -140,7 +185,7 @@ static void transform_outputs(const takt_step *s, const takt_task *t, size_t fir
     takt_conv_ending ending = takt_conv_end_at(&f->end, s, t, f->registers, 0, o->first);
     takt_epilogue_f32 e;
     const bool ends = takt_conv_end_for(&ending, &e), is_known = takt_conv_end_is_simple(&f->end);
-    takt_winograd_f32 w = {.is_output = true,
+    takt_winograd_f32 w = {.step = TAKT_WINOGRAD_OUTPUT,
                            .channels = o->count,
                            .point_stride = takt_winograd_stride(count, o->count),
                            .row = c->out[2] * c->cout,
@@ -175,13 +220,18 @@ void takt_winograd_run(const takt_step *s, const takt_task *t)
     const columns o = {from, to - from};
     if (o.count == 0)
         return;
+    const float *weights =
+        f->is_packed ? takt_view_data(t, &s->in[f->w]) : at(t->scratch, f->weights_at);
     memset(at(t->scratch_own, f->zeros), 0, f->shape.cin * sizeof(float));
     for (size_t i = first, count; i < end && !takt_poll_stops(t->poll); i += count) {
         const size_t blocks = (end - i + f->block - 1) / f->block;
         count = (end - i + blocks - 1) / blocks; /* even multiples: a smaller block costs almost as
                                                   * much */
         transform_inputs(s, t, i, count);
-        multiply(s, t, count, &o);
+        if (f->few != NULL)
+            multiply_few(f, t, weights, count, &o);
+        else
+            multiply(f, t, weights, count, &o);
         transform_outputs(s, t, i, count, &o);
     }
 }
@@ -207,7 +257,7 @@ void takt_winograd_before(const takt_step *s, const takt_task *t)
 void takt_winograd_prepare(const takt_step *s, const takt_task *t)
 {
     const takt_winograd_conv *f = s->data;
-    takt_winograd_pack_part(&f->shape, f->panels, f->transform_w, takt_view_data(t, &s->in[f->w]),
+    takt_winograd_pack_part(&f->shape, &f->packing, takt_view_data(t, &s->in[f->w]),
                             at(t->scratch, f->weights_at),
                             (const size_t[2]){t->index, s->prepare_count});
 }

@@ -3,17 +3,19 @@
  *
  * A task takes blocks of tiles small enough for their transformed forms to stay in L2: it
  * transforms the inputs of the block, multiplies them point by point with the transformed weights,
- * and transforms the products back, where the epilogue is applied while they are in registers.
+ * and transforms the products back, where the epilogue is applied while they are in registers. With
+ * few tiles weights can be transformed by the product: reading four times as much takes longer.
  */
 #ifndef TAKT_BACKEND_CPU_CONV_WINOGRAD_RUN_H
 #define TAKT_BACKEND_CPU_CONV_WINOGRAD_RUN_H
 
 #include "backend/cpu/conv/end.h"
 #include "backend/cpu/conv/shape.h"
+#include "backend/cpu/conv/winograd.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/narrow.h"
 #include "kernel/winograd_f32/winograd_f32.h"
-#include "kernel/winograd_w_f32/winograd_w_f32.h"
+#include "kernel/winograd_few_f32/winograd_few_f32.h"
 
 typedef struct takt_winograd_conv {
     takt_conv_shape shape;
@@ -22,7 +24,8 @@ typedef struct takt_winograd_conv {
     bool reads_a;                       /* the product, in place */
     const takt_gemm_blocking *blocking; /* set by the caller, or NULL */
     takt_winograd_f32_fn *transform;
-    takt_winograd_w_f32_fn *transform_w;
+    takt_winograd_few_f32_fn *few; /* the product that transforms weights; or NULL */
+    takt_winograd_packing packing;
     takt_panels panels;
     size_t w, weights_at; /* index into step->in; offset in scratch if not packed */
     bool is_packed;
@@ -32,7 +35,8 @@ typedef struct takt_winograd_conv {
     size_t across, tiles; /* tiles in a row of the image, and in the whole batch */
     size_t block;         /* tiles of a block */
     takt_cut cut;
-    size_t inputs, products, zeros, registers; /* offsets in a worker's scratch */
+    /* Offsets in a worker's scratch; what `few` reads instead of inputs, and its sums. */
+    size_t inputs, products, turned, sums, zeros, registers;
     size_t x_at, y_at; /* offsets in scratch of the forms with channels last, for nchw */
 } takt_winograd_conv;
 

@@ -37,13 +37,13 @@ static takt_status pack_constant(void *user, const void *from, void *to)
     const size_t bytes = f->w_count * sizeof(float);
     void *wide;
     if (!takt_is_narrow(n)) {
-        takt_winograd_pack(&f->shape, f->panels, f->transform_w, from, to);
+        takt_winograd_pack(&f->shape, &f->packing, from, to);
         return TAKT_OK;
     }
     TAKT_TRY(takt_narrow_check(f->ctx, n, from, f->w_count));
     TAKT_TRY(takt_mem_get(f->ctx, bytes, "weights to pack", &wide));
     n->convert(&(takt_convert){.to = TAKT_F32, .from = n->dtype}, wide, from, f->w_count);
-    takt_winograd_pack(&f->shape, f->panels, f->transform_w, wide, to);
+    takt_winograd_pack(&f->shape, &f->packing, wide, to);
     takt_mem_put(f->ctx, wide, bytes);
     return TAKT_OK;
 }
@@ -52,8 +52,7 @@ static takt_status pack_part(const void *user, const void *from, void *to, size_
                              size_t count)
 {
     const takt_winograd_conv *f = user;
-    takt_winograd_pack_part(&f->shape, f->panels, f->transform_w, from, to,
-                            (const size_t[2]){index, count});
+    takt_winograd_pack_part(&f->shape, &f->packing, from, to, (const size_t[2]){index, count});
     return TAKT_OK;
 }
 
@@ -63,14 +62,16 @@ static takt_status add_operands(takt_planner *p, takt_winograd_conv *f)
     const takt_conv_shape *c = &f->shape;
     size_t x, bytes;
     TAKT_TRY(takt_planner_input(p, n->in[0], &x));
-    if (!takt_size_mul(takt_winograd_point_floats(c, f->panels), POINTS * sizeof(float), &bytes))
+    if (!takt_size_mul(takt_winograd_point_floats(c, f->panels),
+                       takt_winograd_numbers(&f->packing) * sizeof(float), &bytes))
         return takt_fail(p->ctx, TAKT_E_OVERFLOW, "the weights of a convolution are too large");
     f->is_packed = takt_planner_is_kept(p, n->in[1]);
     f->narrow = takt_narrow_of(p, n->in[1], sizeof(float));
     f->ctx = p->ctx;
     (void)takt_type_count(takt_type_of(p->graph, n->in[1]), &f->w_count);
-    const char *format = takt_planner_text(p, "winograd %s%s", c->is_nhwc ? "nhwc" : "nchw",
-                                           c->is_flipped ? " flipped" : "");
+    const char *format =
+        takt_planner_text(p, "winograd %s%s%s", c->is_nhwc ? "nhwc" : "nchw",
+                          c->is_flipped ? " flipped" : "", f->few != NULL ? " taps" : "");
     if (format == NULL)
         return TAKT_ERR_MEMORY;
     const takt_filler filler = {format, bytes, pack_constant,
@@ -91,7 +92,8 @@ static void cut_tasks(takt_planner *p, takt_winograd_conv *f, size_t rows)
 {
     const takt_conv_shape *c = &f->shape;
     const double flops = 2.0 * POINTS * (double)f->tiles * (double)c->cin * (double)c->cout;
-    const double bytes = 4.0 * POINTS * (double)c->cin * (double)c->cout;
+    const double numbers = (double)takt_winograd_numbers(&f->packing);
+    const double bytes = 4.0 * numbers * (double)c->cin * (double)c->cout;
     const size_t threads = threads_of(p);
     const size_t panels = takt_panels_count(f->panels, c->cout);
     const size_t tasks = takt_cpu_tasks(
@@ -114,6 +116,25 @@ static size_t pack_tasks(const takt_planner *p, const takt_conv_shape *c)
                           (c->cin + ROWS - 1) / ROWS);
 }
 
+/* How weights are packed: as taps where they take longer to read than to transform, with many pairs
+ * of channels and few tiles. The bits are the same, so the size of a picture may decide. */
+static void choose_product(takt_planner *p, takt_winograd_conv *f)
+{
+    const takt_kernel *few = takt_planner_find(p, "winograd_few_f32");
+    const size_t lanes = *(const size_t *)few->info;
+    const takt_conv_shape *c = &f->shape;
+    f->across = (c->out[2] + OUT - 1) / OUT;
+    f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
+    if (lanes > 1 && f->panels.wide % lanes == 0 && f->panels.narrow % lanes == 0 &&
+        f->tiles <= TAKT_WINOGRAD_FEW && takt_conv_has_many_pairs(c->cin, c->cout))
+        f->few = takt_kernel_as_winograd_few_f32(few);
+    f->packing = (takt_winograd_packing){
+        .panels = f->panels,
+        .exact = takt_kernel_as_winograd_w_f32(takt_planner_find(p, "winograd_w_f32")),
+        .rounded = f->transform,
+        .keeps_taps = f->few != NULL};
+}
+
 static void set_block(takt_winograd_conv *f, const takt_gemm_f32_info *info, size_t threads)
 {
     const takt_conv_shape *c = &f->shape;
@@ -123,8 +144,6 @@ static void set_block(takt_winograd_conv *f, const takt_gemm_f32_info *info, siz
     const size_t fit = each > 0 ? bytes / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
     f->block = tiles < info->rows ? info->rows : tiles;
-    f->across = (c->out[2] + OUT - 1) / OUT;
-    f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
     if (f->block > f->tiles)
         f->block = f->tiles > 0 ? f->tiles : 1;
 }
@@ -147,7 +166,9 @@ static void set_scratch(takt_step *s, takt_winograd_conv *f, const takt_gemm_f32
                        .blocking = f->blocking};
     f->inputs = takt_cpu_aligned(info->scratch_bytes(&g));
     f->products = f->inputs + aligned(POINTS * takt_winograd_stride(f->block, c->cin));
-    f->zeros = f->products + aligned(POINTS * takt_winograd_stride(f->block, c->cout));
+    f->turned = f->products + aligned(POINTS * takt_winograd_stride(f->block, c->cout));
+    f->sums = f->turned + aligned(f->few != NULL ? POINTS * TAKT_WINOGRAD_FEW * c->cin : 0);
+    f->zeros = f->sums + aligned(f->few != NULL ? TAKT_WINOGRAD_FEW_SUMS : 0);
     f->registers = f->zeros + aligned(c->cin);
     s->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
     if (!c->is_nhwc) {
@@ -166,11 +187,11 @@ static takt_status compile(takt_planner *p)
     if (p->graph->nodes[p->group->nodes[0]].op == &takt_op_winograd_conv_dx)
         f->shape = takt_conv_shape_flipped(&f->shape);
     f->transform = takt_kernel_as_winograd_f32(takt_planner_kernel(p, "winograd_f32"));
-    f->transform_w = takt_kernel_as_winograd_w_f32(takt_planner_find(p, "winograd_w_f32"));
     const takt_kernel *gemm = takt_planner_find(p, "gemm_f32");
     const takt_gemm_f32_info *info = gemm->info;
     f->multiply = takt_kernel_as_gemm_f32(gemm);
     f->panels = info->panels;
+    choose_product(p, f);
     TAKT_TRY(takt_cpu_blocking(p, &f->blocking));
     TAKT_TRY(add_operands(p, f));
     TAKT_TRY(takt_conv_end_compile(p, f->shape.cout, &f->end));
