@@ -107,10 +107,43 @@ static takt_model *loaded(const char *text)
     return m;
 }
 
+typedef struct report {
+    char text[1 << 15];
+    size_t length;
+} report;
+
+static int keep(void *user, const char *text, size_t length)
+{
+    report *r = user;
+    if (r->length + length >= sizeof r->text)
+        return 1;
+    memcpy(r->text + r->length, text, length);
+    r->length += length;
+    return 0;
+}
+
+/* A report calls values by their own names, wherever they lie. */
+static void own_names(const takt_plan *plan)
+{
+    static report r;
+    static const char entry[] = "\"place\": \"output\"";
+    EXPECT_OK(ctx, takt_plan_describe(plan, TAKT_FORMAT_JSON, keep, &r));
+    size_t outputs = 0, named = 0;
+    for (const char *at = r.text; (at = strstr(at, entry)) != NULL; at += sizeof entry) {
+        const char *name = at;
+        while (name > r.text && *name != ':')
+            name--;
+        named += strncmp(name, ": \"y\"", 5) == 0;
+        outputs++;
+    }
+    EXPECT(outputs > 1 && named == 1, "%zu of %zu are called y", named, outputs);
+}
+
 static void less_memory(const takt_model *m)
 {
     const planned p = made(m, 1, true), apart = made(m, 1, false);
     EXPECT(guests_of(p.plan) > 0, "the output has no guests");
+    own_names(p.plan);
     EXPECT_EQ(guests_of(apart.plan), 0);
     EXPECT(p.plan->arena_bytes < 2 * 32 * sizeof(float), "two layers need %zu bytes",
            p.plan->arena_bytes);

@@ -13,6 +13,8 @@
 static const char *buffer_name(const takt_plan *plan, const takt_buffer *b)
 {
     const takt_graph *g = plan->graph;
+    if (b->is_guest)
+        return takt_node_label(&g->nodes[b->value]);
     switch (b->place) {
     case TAKT_PLACE_INPUT: return g->inputs[b->index].name;
     case TAKT_PLACE_OUTPUT: return g->outputs[b->index].name;
