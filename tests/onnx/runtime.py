@@ -150,8 +150,9 @@ def check_trained():
         return
     zoo, path = os.path.join(DATA, "onnx", "mnist-8", "model.onnx"), os.path.join(TMP, "net.takt")
     with open(path, "w", encoding="utf-8") as file:
-        file.write("model net(x: f32[batch, 28, 28]) seed=1 {\n  h = conv2d(unsqueeze(x, axes=[1]), 8, "
-                   "3) |> batch_norm() |> relu() |> max_pool(2, stride=2)\n"
+        file.write("model net(x: f32[batch, 28, 28]) seed=1 {\n"
+                   "  h = conv2d(unsqueeze(x, axes=[1]), 8, 3) |> batch_norm() |> relu() "
+                   "|> max_pool(2, stride=2)\n"
                    "  return dense(dropout(flatten(h), 0.2), 10, act=softmax)\n}\n")
     made = path.replace(".takt", ".onnx")
     takt("convert", path, "-o", made)
