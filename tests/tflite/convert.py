@@ -1,4 +1,5 @@
-"""convert.py - models of TensorFlow Lite give the same results as text, as ONNX and compiled."""
+"""convert.py - models of TensorFlow Lite give the same results as text, as ONNX that is written of
+the text, and compiled. (compact.py has the ONNX that is written of the model itself.)"""
 import json
 import os
 import subprocess
@@ -36,7 +37,8 @@ for name in MODELS:
     want = digest(model)
     for ending in ("takt", "onnx", "taktp") + ("tflite",) * (name in INTEGERS):
         made = os.path.join(TMP, f"made.{ending}")
-        takt("compile" if ending == "taktp" else "convert", model, "-o", made)
+        source = os.path.join(TMP, "made.takt") if ending == "onnx" else model
+        takt("compile" if ending == "taktp" else "convert", source, "-o", made)
         if digest(made) != want:
             failures.append(f"{name}: other results as .{ending}")
 if count == 0:

@@ -195,12 +195,18 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
     return NULL;
 }
 
-/* A .tflite file that is written keeps the scales of the .tflite file that was read. */
+/* What reads a .tflite or .onnx file computes with the scales of the .tflite file that was read. */
 static bool keeps_scales(const takt_tool *t)
 {
+    static const char *const endings[] = {".tflite", ".onnx"};
     const char *to = tool_text_of(t, TAKT_F_CONVERTED);
     const size_t length = to != NULL ? strlen(to) : 0;
-    return length > 7 && strcmp(to + length - 7, ".tflite") == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t n = strlen(endings[i]);
+        if (length > n && strcmp(to + length - n, endings[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static takt_load_options load_options(takt_tool *t)

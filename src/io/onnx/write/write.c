@@ -204,13 +204,25 @@ static takt_status write_plain(const takt_graph *g, const takt_onnx_options *opt
     return status;
 }
 
+static takt_status write_ordered(const takt_graph *g, const takt_onnx_options *options,
+                                 const char *path)
+{
+    takt_graph *ordered;
+    if (!takt_onnx_has_last_channels(g))
+        return write_plain(g, options, path);
+    TAKT_TRY(takt_onnx_channels_second(g, &ordered));
+    const takt_status status = write_plain(ordered, options, path);
+    takt_graph_destroy(ordered);
+    return status;
+}
+
 takt_status takt_onnx_write(const takt_graph *g, const takt_onnx_options *options, const char *path)
 {
     takt_graph *with_checks;
     if (g->check_count == 0)
-        return write_plain(g, options, path);
+        return write_ordered(g, options, path);
     TAKT_TRY(takt_graph_checks(g, true, &with_checks));
-    const takt_status status = write_plain(with_checks, options, path);
+    const takt_status status = write_ordered(with_checks, options, path);
     takt_graph_destroy(with_checks);
     return status;
 }

@@ -24,4 +24,9 @@ bool takt_onnx_has_blocks(const takt_graph *g);
 TAKT_MUST_USE takt_status takt_onnx_unblock(const takt_graph *in, takt_tensor *values,
                                             takt_graph **out);
 
+/* channels.c: whether dequantised weights have channels last, and a copy of the graph in which they
+ * come second. */
+bool takt_onnx_has_last_channels(const takt_graph *g);
+TAKT_MUST_USE takt_status takt_onnx_channels_second(const takt_graph *g, takt_graph **out);
+
 #endif

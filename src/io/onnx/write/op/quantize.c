@@ -25,13 +25,15 @@ static bool emit(takt_emit *e, const takt_node *n)
         return false;
     if (takt_emit_type(e, 1)->rank == 1)
         takt_emit_i(e, "axis", n->attr[AXIS].i64);
-    /* A zero point, if present, sets the type: onnxruntime rewrites i8 to u8 and forgets the
-     * attribute.
-     */
-    if (is_quantize && (n->in_count < 3 || n->in[2] == TAKT_NONE))
+    const char *zero = takt_emit_in(e, 2);
+    /* A zero point sets the type, and is written wherever it can be: onnxruntime rewrites i8 to u8
+     * and forgets the attribute. */
+    if (is_quantize && zero[0] == '\0' && takt_emit_type(e, 1)->rank == 0)
+        zero = takt_emit_scalar(e, n->type[0].dtype, 0);
+    else if (is_quantize && zero[0] == '\0')
         takt_emit_i(e, "output_dtype", takt_onnx_elem(n->type[0].dtype));
     takt_emit_3(e, is_quantize ? "QuantizeLinear" : "DequantizeLinear", e->out, takt_emit_in(e, 0),
-                takt_emit_in(e, 1), takt_emit_in(e, 2));
+                takt_emit_in(e, 1), zero);
     return true;
 }
 
