@@ -27,6 +27,11 @@ TAKT_MUST_USE takt_status takt_svd_make(takt_arena *arena, const double *a, int6
  * u and v are NULL. */
 TAKT_MUST_USE takt_status takt_svd_values(takt_arena *arena, const double *a, int64_t rows,
                                           int64_t columns, takt_svd *svd);
+/* A copy of a matrix whose longer side are the columns, each contiguous, with room for its singular
+ * values: sets s and count. NULL: no memory. */
+double *takt_svd_columns(takt_arena *arena, const double *a, takt_svd *svd);
+/* In lanes, which do not wait for each other. */
+double takt_svd_dot(const double *a, const double *b, int64_t n);
 /* The least rank whose values hold this fraction of the sum of all squares. */
 int64_t takt_svd_rank(const takt_svd *svd, double energy);
 /* The norm of the residual at a rank, over the norm of all. */
