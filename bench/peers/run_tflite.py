@@ -38,7 +38,8 @@ def arena(path):
         except ValueError:  # a temporary one
             continue
         if value.nbytes:
-            ends.append((value.ctypes.data, value.ctypes.data + value.nbytes))
+            at = np.asarray(value).ctypes.data  # of a tensor without axes it is a number
+            ends.append((at, at + value.nbytes))
     if not ends:
         return 0
     span = -(-(max(end for _, end in ends) - min(begin for begin, _ in ends)) // 64) * 64
