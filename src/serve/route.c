@@ -97,7 +97,36 @@ static bool one_model(takt_server *s, takt_conn *c, takt_span name)
 
 /* ---- routes ---- */
 
-typedef enum need { NEEDS_NOTHING, NEEDS_TEXT, NEEDS_VECTORS } need;
+typedef enum need { NEEDS_TEXT, NEEDS_VECTORS } need;
+
+static const struct {
+    const char *path;
+    takt_job_kind kind;
+    need needs;
+} jobs[] = {{"/v1/chat/completions", TAKT_JOB_CHAT, NEEDS_TEXT},
+            {"/v1/completions", TAKT_JOB_TEXT, NEEDS_TEXT},
+            {"/completion", TAKT_JOB_TEXT, NEEDS_TEXT},
+            {"/v1/embeddings", TAKT_JOB_EMBED, NEEDS_VECTORS}};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+static bool has_model(const takt_server *s, need needs)
+{
+    return needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
+}
+
+/* Why nothing is there: perhaps the route needs a model that this server does not have. */
+static void tell_absent(takt_text *text, takt_span path)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        if (takt_span_is(path, jobs[i].path)) {
+            takt_text_add(text, "%s is for %s, which this server does not have", jobs[i].path,
+                          jobs[i].needs == NEEDS_TEXT ? "models that write texts"
+                                                      : "sentence encoders");
+            return;
+        }
+    takt_text_add(text, "there is nothing at %.*s for this method",
+                  (int)(path.length < 100 ? path.length : 100), path.at);
+}
 
 static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t model,
                        takt_span body)
@@ -111,19 +140,10 @@ static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t 
 
 static bool post(takt_server *s, takt_conn *c, takt_span body)
 {
-    static const struct {
-        const char *path;
-        takt_job_kind kind;
-        need needs;
-    } jobs[] = {{"/v1/chat/completions", TAKT_JOB_CHAT, NEEDS_TEXT},
-                {"/v1/completions", TAKT_JOB_TEXT, NEEDS_TEXT},
-                {"/completion", TAKT_JOB_TEXT, NEEDS_TEXT},
-                {"/v1/embeddings", TAKT_JOB_EMBED, NEEDS_VECTORS}};
     static const char infer[] = "/v1/infer/";
     const takt_span path = c->request.path;
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
-        const bool has = jobs[i].needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
-        if (!takt_span_is(path, jobs[i].path) || !has)
+    for (size_t i = 0; i < JOBS; i++) {
+        if (!takt_span_is(path, jobs[i].path) || !has_model(s, jobs[i].needs))
             continue;
         create_job(s, c, jobs[i].kind, 0, body);
         return true;
@@ -177,8 +197,7 @@ static void answer(takt_server *s, takt_conn *c)
     else if (!(is_get ? get(s, c) : post(s, c, body))) {
         takt_text text;
         takt_text_init(&text, &s->shadow);
-        takt_text_add(&text, "there is nothing at %.*s for this method",
-                      (int)(path.length < 100 ? path.length : 100), path.at);
+        tell_absent(&text, path);
         takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
         takt_text_deinit(&text);
     }

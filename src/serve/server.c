@@ -1,4 +1,5 @@
 /* server.c - starting and stopping a server: models, memory, the socket, the engine's thread. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -193,9 +194,13 @@ static takt_status settle(takt_server *s, const takt_server_options *options)
 static takt_status socket_failure(takt_server *s, int error)
 {
     char reason[128];
-    return takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "cannot listen at %s, port %d: %s",
-                     s->options.host, s->options.port,
-                     takt_os_reason(error, reason, sizeof reason));
+    (void)takt_fail(s->ctx, TAKT_E_SERVE_SOCKET, "cannot listen at %s, port %d: %s",
+                    s->options.host, s->options.port, takt_os_reason(error, reason, sizeof reason));
+    return error == EADDRINUSE
+               ? takt_fail_hint(s->ctx, "another program listens there: take another --port, or 0 "
+                                        "for one that is free")
+               : takt_fail_hint(s->ctx, "an address of this machine in numbers: 127.0.0.1 for "
+                                        "programs on it alone, 0.0.0.0 for any");
 }
 
 static takt_status open_sockets(takt_server *s)

@@ -53,6 +53,7 @@ def routes(server):
                                ("DELETE", "/health", 405), ("POST", "/v1/embeddings", 404)):
         status, text, _ = server.ask(method, path, "{}")
         expect(status == want and "error" in json.loads(text), f"{method} {path}: {status} {text}")
+    expect("is for sentence encoders" in text, text)
 
 
 def document(server):
