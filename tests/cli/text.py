@@ -95,7 +95,7 @@ def blocks():
     exact, rounded = (parsed("perplexity", path, "-p", "a b a b c a b a c", "-c", "16", "--json",
                              *more)["perplexity"] for more in ([], flags[:4]))
     expect(exact != rounded and abs(exact - rounded) < 0.02 * exact, f"{exact}, {rounded}")
-    fails(1, "plan", TINY, "-ctk", "q8_0", says=["multiple of 32"])
+    fails(2, "plan", TINY, "-ctk", "q8_0", says=["multiple of 32"])
 
 
 def folder():

@@ -30,6 +30,9 @@ def names():
     expect(parsed("perplexity", "-m", TINY, "-p", "a b a b", "-c", "16", "--json")["tokens"] == 4,
            "-m of perplexity")
     fails(1, "generate", TINY, "b", "-jf", '{"not": {}}', says=["3772", "not"])
+    bare = takt("generate", TINY, "b", "-ctk", "f16", "-ctv", "f16", "-n", "1")
+    expect(bare.returncode == 0 and "note" not in bare.stderr, f"-ctk: {bare}")
+    fails(2, "generate", TINY, "b", "-ctk", "q8_0", says=["multiple of 32", "-ctk f16"])
     talk = takt("generate", TINY, "-cnv", "-sys", "a", "--chat-template", "vicuna", "-n", "2",
                 input="a b\n")
     expect(talk.returncode == 0 and talk.stdout.count("> ") == 2, f"-cnv: {talk}")

@@ -17,8 +17,6 @@ static const char *const pairs[][2] = {
 
 /* Synonyms from llama.cpp and other tools, for all verbs. */
 static const char *const texts[][2] = {
-    {"ctk", "cache-type-k"},
-    {"ctv", "cache-type-v"},
     {"device", "backend"},
     {"grammar-file", "grammar"},
     {"json-schema-file", "json-schema"},
@@ -44,10 +42,11 @@ static bool verb_has(const takt_verb *verb, const char *name)
     return false;
 }
 
-/* Two letters after one dash, as in llama.cpp: accepted without a note, since they are known
+/* A few letters after one dash, as in llama.cpp: accepted without a note, since they are known
  * names. */
 static const char *const letters[][2] = {
-    {"cnv", "interactive"},   {"jf", "json-schema"},   {"md", "model-draft"}, {"np", "parallel"},
+    {"cnv", "interactive"},   {"ctk", "cache-type-k"}, {"ctv", "cache-type-v"},
+    {"jf", "json-schema"},    {"md", "model-draft"},   {"np", "parallel"},
     {"sys", "system-prompt"}, {"tb", "threads-batch"}, {"ub", "ubatch-size"},
 };
 

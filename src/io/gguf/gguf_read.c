@@ -226,6 +226,11 @@ static takt_status blame(const takt_gguf_model *m, takt_status status)
     const takt_error *e = &m->ctx->error;
     if (status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_IO)
         return status;
+    if (strstr(e->message, "a cache in q8_0") != NULL) { /* the caller's setting */
+        (void)takt_fail(m->ctx, TAKT_E_OPTION,
+                        "%s: a cache in q8_0 wants heads of a multiple of 32 numbers", m->g->file);
+        return takt_fail_hint(m->ctx, "f16 takes half the bytes of f32: -ctk f16 -ctv f16");
+    }
     const bool is_known = e->id >= TAKT_E_GGUF && e->id <= TAKT_E_GGUF_MODEL;
     const char *sentence = strstr(e->message, ": ");
     sentence = sentence != NULL ? sentence + 2 : e->message;
