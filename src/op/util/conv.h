@@ -61,9 +61,9 @@ void takt_conv_cost(const takt_graph *g, const takt_node *n, const takt_type *y,
 
 /* 3x3 with stride, dilation and groups 1: supported by Winograd's transform. */
 bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w);
-/* Whether so many pairs of channels, in and out, that transformed weights fill a cache, being four
- * times as large: they are transformed in f32, so that a product can do it. Channels alone decide,
- * since bits may not depend on the size of a picture. */
+/* Whether transformed weights would fill a cache, being four times as large: then they are
+ * transformed in f32, so that a product can do it. Channels alone decide, since bits may not depend
+ * on the size of a picture. */
 static inline bool takt_conv_has_many_pairs(size_t cin, size_t cout)
 {
     return cin * cout >= (size_t)1 << 16;

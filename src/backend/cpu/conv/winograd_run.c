@@ -32,6 +32,12 @@ size_t takt_winograd_stride(size_t tiles, size_t channels)
     return ((tiles * channels + LINE - 1) / LINE | 1) * LINE;
 }
 
+size_t takt_winograd_turned_floats(size_t channels, size_t tiles)
+{
+    return (tiles + TAKT_WINOGRAD_FEW - 1) / TAKT_WINOGRAD_FEW * TAKT_WINOGRAD_FEW * POINTS *
+           channels;
+}
+
 /* Where a tile is: its sample, and its first output row and column. */
 typedef struct tile {
     size_t sample, row, column;
@@ -116,34 +122,43 @@ static void multiply(const takt_winograd_conv *f, const takt_task *t, const floa
     }
 }
 
-/* The inputs as `few` reads them: row by row of points, for each channel six points of all tiles.
- */
+/* The inputs as `few` reads them: for each few tiles, row by row of points, six points of all these
+ * tiles for each channel. */
 static void turn(const takt_winograd_conv *f, const takt_task *t, size_t count)
 {
-    enum { EACH = IN * TAKT_WINOGRAD_FEW };
-    const size_t cin = f->shape.cin;
+    const size_t cin = f->shape.cin, each = TAKT_WINOGRAD_FEW * IN;
     float *to = at(t->scratch_own, f->turned);
-    memset(to, 0, IN * EACH * cin * sizeof *to);
+    memset(to, 0, takt_winograd_turned_floats(cin, count) * sizeof *to);
     for (size_t p = 0; p < POINTS; p++)
         for (size_t k = 0; k < count; k++) {
             const float *from =
                 at(t->scratch_own, f->inputs) + p * takt_winograd_stride(count, cin) + k * cin;
-            float *first = to + p / IN * EACH * cin + p % IN * TAKT_WINOGRAD_FEW + k;
+            float *first = to + (k / TAKT_WINOGRAD_FEW * IN + p / IN) * each * cin +
+                           p % IN * TAKT_WINOGRAD_FEW + k % TAKT_WINOGRAD_FEW;
             for (size_t c = 0; c < cin; c++)
-                first[c * EACH] = from[c];
+                first[c * each] = from[c];
         }
+}
+
+/* The products of all tiles by a part of the weights, which stays in L2. */
+static void multiply_part(const takt_winograd_conv *f, size_t count, takt_winograd_few_f32 g)
+{
+    for (size_t k = 0; k < count; k += TAKT_WINOGRAD_FEW) {
+        g.tiles = count - k < TAKT_WINOGRAD_FEW ? count - k : TAKT_WINOGRAD_FEW;
+        f->few(&g);
+        g.v += IN * g.v_row;
+        g.m += TAKT_WINOGRAD_FEW * g.ld;
+    }
 }
 
 /* Panel by panel and chunk by chunk, as products are. */
 static void multiply_few(const takt_winograd_conv *f, const takt_task *t, const float *weights,
                          size_t count, const columns *o)
 {
-    enum { EACH = IN * TAKT_WINOGRAD_FEW };
     const takt_conv_shape *c = &f->shape;
-    const size_t end = o->first + o->count;
-    takt_winograd_few_f32 g = {.tiles = count,
-                               .tap = takt_winograd_point_floats(c, f->panels),
-                               .v_row = EACH * c->cin,
+    const size_t end = o->first + o->count, each = TAKT_WINOGRAD_FEW * IN;
+    takt_winograd_few_f32 g = {.tap = takt_winograd_point_floats(c, f->panels),
+                               .v_row = each * c->cin,
                                .point = takt_winograd_stride(count, o->count),
                                .ld = o->count,
                                .sums = at(t->scratch_own, f->sums)};
@@ -156,9 +171,9 @@ static void multiply_few(const takt_winograd_conv *f, const takt_task *t, const 
         for (size_t k = 0; k < c->cin && !takt_poll_stops(t->poll); k += TAKT_GEMM_CHUNK) {
             g.channels = c->cin - k < TAKT_GEMM_CHUNK ? c->cin - k : TAKT_GEMM_CHUNK;
             g.w = weights + takt_packed_at(f->panels, c->cin, c->cout, k, first);
-            g.v = at(t->scratch_own, f->turned) + k * EACH;
+            g.v = at(t->scratch_own, f->turned) + k * each;
             g.adds = k > 0;
-            f->few(&g);
+            multiply_part(f, count, g);
         }
     }
 }

@@ -44,6 +44,9 @@ typedef struct takt_winograd_conv {
  * into a few sets of the nearest cache. */
 size_t takt_winograd_stride(size_t tiles, size_t channels);
 
+/* Floats of the inputs of `tiles` as winograd_few_f32 reads them. */
+size_t takt_winograd_turned_floats(size_t channels, size_t tiles);
+
 /* `from` [sample][rows][columns] to `to` [sample][columns][rows]: channels last, or first again. */
 void takt_winograd_transpose(const takt_task *t, const float *from, float *to, size_t samples,
                              size_t rows, size_t cols);

@@ -11,6 +11,9 @@
 enum { OUT = TAKT_WINOGRAD_OUT, POINTS = TAKT_WINOGRAD_POINTS };
 enum { TRANSFORM = 3 }; /* of a tile's inputs, in products of a tile by a panel */
 enum { BLOCK_BYTES = 904 << 10, TILES_MIN = 12, TILES_MAX = 96 };
+/* Up to this many tiles, reading weights four times as large costs more than transforming them for
+ * each few tiles, or nearly as much. */
+enum { TAP_TILES = 8 };
 /* Larger blocks pay off for weights that every block fetches from far away. */
 enum { FAR_BYTES = 4 << 20, FAR_BLOCK_BYTES = 1800 << 10 };
 
@@ -126,7 +129,7 @@ static void choose_product(takt_planner *p, takt_winograd_conv *f)
     f->across = (c->out[2] + OUT - 1) / OUT;
     f->tiles = c->batch * f->across * ((c->out[1] + OUT - 1) / OUT);
     if (lanes > 1 && f->panels.wide % lanes == 0 && f->panels.narrow % lanes == 0 &&
-        f->tiles <= TAKT_WINOGRAD_FEW && takt_conv_has_many_pairs(c->cin, c->cout))
+        f->tiles <= TAP_TILES && takt_conv_has_many_pairs(c->cin, c->cout))
         f->few = takt_kernel_as_winograd_few_f32(few);
     f->packing = (takt_winograd_packing){
         .panels = f->panels,
@@ -143,7 +146,7 @@ static void set_block(takt_winograd_conv *f, const takt_gemm_f32_info *info, siz
     const size_t bytes = weights / threads >= FAR_BYTES ? FAR_BLOCK_BYTES : BLOCK_BYTES;
     const size_t fit = each > 0 ? bytes / each : TILES_MAX;
     const size_t tiles = fit < TILES_MIN ? TILES_MIN : fit > TILES_MAX ? TILES_MAX : fit;
-    f->block = tiles < info->rows ? info->rows : tiles;
+    f->block = f->few != NULL ? f->tiles : tiles < info->rows ? info->rows : tiles;
     if (f->block > f->tiles)
         f->block = f->tiles > 0 ? f->tiles : 1;
 }
@@ -167,7 +170,8 @@ static void set_scratch(takt_step *s, takt_winograd_conv *f, const takt_gemm_f32
     f->inputs = takt_cpu_aligned(info->scratch_bytes(&g));
     f->products = f->inputs + aligned(POINTS * takt_winograd_stride(f->block, c->cin));
     f->turned = f->products + aligned(POINTS * takt_winograd_stride(f->block, c->cout));
-    f->sums = f->turned + aligned(f->few != NULL ? POINTS * TAKT_WINOGRAD_FEW * c->cin : 0);
+    f->sums =
+        f->turned + aligned(f->few != NULL ? takt_winograd_turned_floats(c->cin, f->block) : 0);
     f->zeros = f->sums + aligned(f->few != NULL ? TAKT_WINOGRAD_FEW_SUMS : 0);
     f->registers = f->zeros + aligned(c->cin);
     s->scratch_each = f->registers + takt_cpu_aligned(takt_conv_end_scratch(&f->end));
