@@ -66,7 +66,7 @@ bool takt_conv_is_winograd(const takt_attr *attr, const takt_type *w);
  * on the size of a picture. */
 static inline bool takt_conv_has_many_pairs(size_t cin, size_t cout)
 {
-    return cin * cout >= (size_t)1 << 16;
+    return cin * cout >= (size_t)1 << 15;
 }
 /* Fails if it is not one; `name` is the op's. */
 TAKT_MUST_USE takt_status takt_conv_check_winograd(takt_infer *in, const char *name,
