@@ -56,7 +56,9 @@ typedef struct takt_train_options {
     int64_t shards;
     double clip_norm;  /**< scale gradients so that their common norm is at most this; 0: no */
     double clip_value; /**< clip every element of a gradient to this; 0: no */
-    double ema;        /**< decay of an exponential moving average of the weights; 0: none */
+    /** Decay of an exponential moving average of the weights, at most (1 + n) / (10 + n) after n
+     *  steps; 0: none. */
+    double ema;
     /** Whether a parameter is trained, by its name; NULL: all are. Called while the trainer is
      *  made. */
     bool (*trains)(void *user, const char *parameter);

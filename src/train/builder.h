@@ -20,8 +20,9 @@ typedef struct takt_step_builder {
     takt_step_param *params;
     size_t count;
     takt_id *rate, (*scalar)[TAKT_OPT_SCALARS]; /* by group; those of no group first */
-    takt_id apply;                              /* TAKT_NONE without accumulation */
-    takt_id is_good;                            /* the loss is finite: otherwise nothing changes */
+    takt_id fresh;      /* share of the new weights in their averages; TAKT_NONE without them */
+    takt_id apply;      /* TAKT_NONE without accumulation */
+    takt_id is_good;    /* the loss is finite: otherwise nothing changes */
     takt_id has_labels; /* some label counts: otherwise no weight changes; TAKT_NONE: always */
     takt_id scale;      /* of the loss; TAKT_NONE without one */
     takt_id fits;       /* all gradients are finite: otherwise no weight changes; or TAKT_NONE */

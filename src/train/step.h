@@ -16,11 +16,12 @@
 
 /* Inputs of a step graph, each only if something reads it. */
 #define TAKT_STEP_LABELS "labels"
-#define TAKT_STEP_RATE "train.rate"   /* f32 */
-#define TAKT_STEP_APPLY "train.apply" /* bool; with accumulation only */
-#define TAKT_STEP_SEED "train.seed"   /* u64: of dropout */
-#define TAKT_STEP_STEP "train.step"   /* u64: of dropout */
-#define TAKT_STEP_FIRST "train.first" /* u64: index of the first sample in the whole batch */
+#define TAKT_STEP_RATE "train.rate"       /* f32 */
+#define TAKT_STEP_APPLY "train.apply"     /* bool; with accumulation only */
+#define TAKT_STEP_AVERAGE "train.average" /* f32: share of the new weights in their averages */
+#define TAKT_STEP_SEED "train.seed"       /* u64: of dropout */
+#define TAKT_STEP_STEP "train.step"       /* u64: of dropout */
+#define TAKT_STEP_FIRST "train.first"     /* u64: index of the first sample in the whole batch */
 
 /* Name of a scalar of group `group`; 0: of all other parameters. "train.rate", "train.rate.1". */
 enum { TAKT_STEP_NAME = 64 };

@@ -88,7 +88,8 @@ static void average(builder *b, const param *p, takt_id next)
     const takt_type type = *takt_type_of(g, p->weight);
     const char *name = slot_name(b, TAKT_STEP_EMA, "", p->name);
     const takt_id old = new_slot(b, name, &type);
-    const takt_id mean = takt_decay_to(g, old, next, b->spec->ema);
+    const takt_id change = takt_mul(g, takt_sub(g, next, old), takt_cast(g, b->fresh, type.dtype));
+    const takt_id mean = takt_add(g, old, change);
     if (name != NULL)
         takt_graph_set_next(g, name, guarded(b, mean, old, true));
 }
@@ -119,6 +120,9 @@ static takt_status scalars(builder *b)
     b->scalar = takt_arena_array(&b->g->arena, groups, sizeof *b->scalar);
     if (b->rate == NULL || b->scalar == NULL)
         return TAKT_ERR_MEMORY;
+    b->fresh = b->spec->ema == 0 ? TAKT_NONE
+               : rate != NULL    ? takt_scalar_like(b->g, b->site.sum, 1 - b->spec->ema)
+                                 : scalar_input(b, TAKT_STEP_AVERAGE, TAKT_F32);
     for (size_t k = 0; k < groups; k++) {
         b->rate[k] = given(b, "rate", k, rate != NULL ? &rate[k] : NULL);
         for (size_t i = 0; i < TAKT_OPT_SCALARS && o->scalars[i] != NULL; i++)

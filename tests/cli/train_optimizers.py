@@ -246,13 +246,14 @@ def clips():
 
 
 def averages():
-    """--ema: a mean that begins with the first weights, and is what is written."""
+    """--ema: a mean that begins with the first weights, and forgets them soon; it is written."""
     walk, out = [], path("averaged.taktp")
     expected(sgd(), 0.05, average=walk)
-    losses("--optimizer", "sgd", "--lr", "0.05", "--ema", "0.9", "-o", out)
+    losses("--optimizer", "sgd", "--lr", "0.05", "--ema", "0.5", "-o", out)
     mean = [rounded(v) for row in W for v in row] + [0.5, -0.25]
-    for now in walk:
-        mean = [0.9 * a + 0.1 * b for a, b in zip(mean, now)]
+    for i, now in enumerate(walk):
+        keep = min(0.5, (1 + i) / (10 + i))
+        mean = [keep * a + (1 - keep) * b for a, b in zip(mean, now)]
     succeeds("convert", out, "-o", path("averaged.safetensors"))
     with open(path("averaged.safetensors"), "rb") as file:
         raw = file.read()

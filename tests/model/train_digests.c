@@ -29,7 +29,7 @@ static const training trainings[] = {
      .rank = 1,
      .sample = {19},
      .options = {.optimizer = "adamw", .clip_norm = 1, .schedule = "cosine", .ema = 0.9},
-     .digest = "c3efc266ed2e844acca4c515174ff8b42482d4ed5c7e9c9ebd077294a74b4fe5"},
+     .digest = "b2093d20398f48b345e35a4b27a21a28e94002a9bb64100472d936348726ba03"},
     {.text = "model cnn(x: f32[batch, 1, 9, 10]) seed=2 {\n"
              "  h = conv(x, 8, 3, pad=1) |> batch_norm() |> relu() |> max_pool(2, stride=2)\n"
              "  h = conv(h, 12, 3, pad=1, act=relu) |> conv(12, 3, groups=12)\n"

@@ -65,8 +65,16 @@ static void put_group(takt_trainer *t, size_t group, double factor)
         put_float(&t->step, takt_step_scalar(o->scalars[i], group, name), scalar[i]);
 }
 
+/* A young average forgets faster, or a short training would keep the weights that it began with. */
+static double decay_of_averages(const takt_trainer *t)
+{
+    const double updates = (double)(t->steps - t->skipped);
+    return fmin(t->spec.ema, (1 + updates) / (10 + updates));
+}
+
 static void put_scalars(takt_trainer *t, double factor)
 {
+    put_float(&t->step, TAKT_STEP_AVERAGE, 1 - decay_of_averages(t));
     for (size_t i = 0; i <= t->spec.group_count; i++)
         put_group(t, i, factor);
     put_word(&t->step, TAKT_STEP_SEED, t->seed);
