@@ -111,6 +111,7 @@ def cut():
     expect(parsed("data", store("piped.wav", piped), "--json")["samples"] == 1, "piped.wav")
     refused(store("short.txt", b"to be"), "5 characters", "--window")
     for rows, says in (("", "the table is empty"), ("1,2,0\n1,2\n", "line 2 has 2 columns"),
+                       ("5,2,a,b\n1,2,3,4,5,6,7\n", "line 2 has 7 columns, the first has 4"),
                        ("1,2,0\n1,,1\n", 'line 2, column 2: "" is a missing value'),
                        ("a.pgm 0\n", "names of columns and no rows")):
         refused(store("bad.tsv", rows.encode()), "bad.tsv", says)

@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import struct
+import tarfile
 import zipfile
 
 from _cli import expect, fails, finish, parsed, path, succeeds, takt, write
@@ -84,6 +85,27 @@ def tables():
     fails(2, "data", stored(x=X, y=Y), "--missing", "skip", says=["is not a table"])
     many = store("many.csv", "".join(f"{i},w{i}\n" for i in range(4097)).encode())
     refused(many, "the labels are 4097 different words", "--label")
+
+
+def aligned():
+    """Columns that are aligned by any number of blanks, as in UCI's and UCR's files."""
+    rows = [[i % 3, i * 7 % 5, -i % 4] for i in range(30)]
+    plain = store("plain.csv", "".join(f"{a},{b},{k}\n" for k, a, b in rows).encode())
+    wide = store("wide.csv", "".join(f"   {k:.7e}  {a:14.7e}   {b:5}  \n"
+                                     for k, a, b in rows).encode())
+    told = parsed("data", wide, "--label", "0", "--json")
+    want = parsed("data", plain, "--json")
+    expect(told["samples"] == 30 and told["classes"] == 3 and told["fields"] == want["fields"],
+           (told, want))
+
+
+def archives():
+    """Files that hold others are not data yet."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as to:
+        to.add(NET, "net.takt")
+    for name in ("a.tar.gz", "a.tgz"):
+        refused(store(name, packed.getvalue()), name, "an archive of other files", "unpack it")
 
 
 def first_rows():
@@ -226,6 +248,8 @@ def fewer_classes():
 
 
 tables()
+aligned()
+archives()
 first_rows()
 marks()
 quotes()

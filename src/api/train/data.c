@@ -239,7 +239,8 @@ static takt_status no_data_in(takt_data *d, const char *folder)
               is_test ? "test" : "training");
     return takt_fail_hint(d->set.ctx,
                           "it may have files of MNIST or CIFAR-10, %s.npz or .csv, a folder of "
-                          "pictures or sounds for each class, %s.txt, or .txt files alone",
+                          "pictures or sounds for each class (a .tsv file can list them with their "
+                          "labels instead), %s.txt, or .txt files alone",
                           is_test ? "test" : "train", is_test ? "test" : "train");
 }
 

@@ -76,6 +76,8 @@ size_t takt_cells_split(char comma, takt_span line, takt_span *cell, size_t most
         if (count < most && cell != NULL)
             cell[count] = trim((takt_span){at, (size_t)(stop - at)});
         count++;
+        while (comma == ' ' && stop + 1 < end && stop[1] == ' ')
+            stop++; /* columns that are aligned by blanks */
         at = stop + 1;
     }
     return count;

@@ -179,7 +179,8 @@ static takt_status read_row(table *t, takt_span line, float *x)
     const size_t count = takt_cells_split(t->comma, line, t->cell, t->columns);
     if (count != t->columns)
         return takt_data_fail(t->set, t->file, "line %zu has %zu columns, the first has %zu",
-                              line_of(t), count, t->columns);
+                              line_of(t), takt_cells_split(t->comma, line, NULL, COLUMNS),
+                              t->columns);
     if (is_left_out(t)) {
         t->set->skipped++;
         return TAKT_OK;

@@ -71,9 +71,25 @@ bool takt_data_is_binary(const char *path)
     return ending_of(path, &kind) != NULL;
 }
 
+static bool is_archive(const char *path)
+{
+    static const char *const endings[] = {".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t end = strlen(endings[i]);
+        if (length > end && strcmp(path + length - end, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 takt_status takt_data_unknown(takt_data_set *set, const takt_data_file *file)
 {
     const char *kind, *ending = ending_of(file->path, &kind);
+    if (file->length > 0 && is_archive(file->path)) {
+        takt_data_fail(set, file, "the file is an archive of other files");
+        return takt_fail_hint(set->ctx, "unpack it, and name the folder or file of the samples");
+    }
     if (file->length == 0)
         takt_data_fail(set, file, "the file is empty");
     else if (ending != NULL && kind != NULL)
