@@ -1,4 +1,5 @@
-"""train_accuracy.py - short trainings on real data learn what they should: `make accuracy` in short."""
+"""train_accuracy.py - short trainings on real data learn what they should: `make accuracy` in
+short."""
 import os
 import sys
 
