@@ -1,6 +1,7 @@
 /* hyper.c - the numbers of an optimiser, loss or schedule, as the user writes them. */
 #include "train/hyper.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/near.h"
@@ -24,6 +25,20 @@ static takt_status set(takt_ctx *ctx, const char *owner, const takt_hyper *h, co
     return TAKT_OK;
 }
 
+/* All of them, where no name is near. */
+static takt_status hint_names(takt_ctx *ctx, const char *owner, const takt_hyper *hyper,
+                              size_t count, const char *wanted)
+{
+    char names[256] = "";
+    if (strcmp(wanted, "lr") == 0 || strcmp(wanted, "rate") == 0)
+        return takt_fail_hint(ctx,
+                              "the learning rate is an option of its own: --lr, in programs rate");
+    for (size_t i = 0, used = 0; i < count && hyper[i].name != NULL; i++, used = strlen(names))
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", hyper[i].name);
+    return names[0] != '\0' ? takt_fail_hint(ctx, "its numbers are %s", names)
+                            : takt_fail_hint(ctx, "%s takes no numbers", owner);
+}
+
 static takt_status unknown(takt_ctx *ctx, const char *owner, const takt_hyper *hyper, size_t count,
                            const char *name, size_t length)
 {
@@ -33,10 +48,8 @@ static takt_status unknown(takt_ctx *ctx, const char *owner, const takt_hyper *h
     for (size_t i = 0; i < count && hyper[i].name != NULL; i++)
         takt_nearest_try(&near, hyper[i].name);
     takt_fail(ctx, TAKT_E_OPTION, "%s has no number called %s", owner, wanted);
-    if (near.best == NULL && hyper[0].name != NULL)
-        near.best = hyper[0].name;
     return near.best != NULL ? takt_fail_hint(ctx, "did you mean %s?", near.best)
-                             : takt_fail_hint(ctx, "%s takes no numbers", owner);
+                             : hint_names(ctx, owner, hyper, count, wanted);
 }
 
 takt_status takt_hyper_read(takt_ctx *ctx, const char *owner, const takt_hyper *hyper, size_t count,

@@ -175,6 +175,8 @@ def mistakes():
     fails(1, "train", NET, "--data", path("nothing"), says=["nothing"])
     fails(2, "train", NET, *COMMON, "--optimizer", "adma", says=["did you mean adam"])
     fails(2, "train", NET, *COMMON, "--optimizer", "adam:beta3=1", says=["beta3", "did you mean"])
+    fails(2, "train", NET, *COMMON, "--optimizer", "sgd:lr=1", says=["--lr, in programs rate"])
+    fails(2, "train", NET, *COMMON, "--optimizer", "sgd:warmth=1", says=["its numbers are moment"])
     fails(2, "train", NET, *COMMON, "--loss", "crossentropy", says=["cross_entropy"])
     fails(2, "train", NET, *COMMON, "--lr", "fast", says=["--lr"])
     fails(2, "train", NET, *COMMON, "--freeze", "(", says=["--freeze"])
