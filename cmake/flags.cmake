@@ -70,5 +70,6 @@ function(takt_test_flags target)
   takt_flags(${target})
   target_compile_options(${target} PRIVATE -Wno-frame-larger-than
                          $<$<C_COMPILER_ID:GNU>:-fno-tree-vectorize>)
+  target_compile_definitions(${target} PRIVATE $<$<BOOL:${CMAKE_CROSSCOMPILING}>:TEST_EMULATED=1>)
   target_include_directories(${target} PRIVATE include src tests ${TAKT_GEN})
 endfunction()
