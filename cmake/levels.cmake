@@ -6,14 +6,19 @@
 # model is waited for, and so are rules over sets of tuples and samplers over a vocabulary. Scalar
 # kernels are for comparison where every processor has NEON, and on x86-64 for those without AVX2,
 # which are several times slower anyway; -O3 makes them twice as large. SVE of 512 bits is rare.
-# Padding that aligns functions and jumps is for loops that run often. Functions have sections of
-# their own, so that a library leaves out what only tests call; all of a kernel is used.
+# Padding that aligns functions and jumps is for loops that run often. Kernels of vectors that are
+# rarely used are lean: without copies of loops over what remains of a row. Functions have
+# sections of their own, so that a library leaves out what only tests call; all of a kernel is
+# used.
 set(level_small -Os)
 set(level_normal -O2)
 set(level_fast "")
+set(level_lean "")
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
   list(APPEND level_small -Wno-maybe-uninitialized)
   list(APPEND level_normal -fno-align-functions -fno-align-jumps -fno-align-labels)
+  list(APPEND level_lean -fno-tree-loop-vectorize -fno-version-loops-for-strides -fno-split-loops
+       -fno-ipa-cp-clone)
 endif()
 set(takt_small "$<$<CONFIG:Release>:${level_small}>")
 
