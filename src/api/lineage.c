@@ -106,21 +106,12 @@ static bool is_listed(const takt_save_options *o, size_t index)
     return false;
 }
 
-/* A folder of Hugging Face, whose name is kept alone. */
-static bool is_folder(takt_ctx *ctx, const char *path)
-{
-    takt_file *file;
-    const int error = ctx->files.open_read(ctx->files.user, path, &file);
-    if (error == 0)
-        ctx->files.close(ctx->files.user, file);
-    return error == EISDIR;
-}
-
 static takt_status write_link(const takt_model *m, const takt_save_options *o,
                               takt_json_writer *json)
 {
     char hex[TAKT_LINEAGE_HEX];
-    if (o->source != NULL && is_folder(m->ctx, o->source)) {
+    if (o->source != NULL && takt_file_refusal(m->ctx, o->source) == EISDIR) {
+        /* a folder of Hugging Face, whose name is kept alone */
         takt_json_put_string(json, "source", last_part(o->source));
     } else if (o->source != NULL) {
         TAKT_TRY(takt_lineage_hash(m->ctx, o->source, hex));

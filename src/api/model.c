@@ -255,16 +255,6 @@ static takt_status load_file(takt_ctx *ctx, const char *path, const takt_load_op
     return status;
 }
 
-/* Why it cannot be opened, or 0. */
-static int open_error(takt_ctx *ctx, const char *path)
-{
-    takt_file *file;
-    const int error = ctx->files.open_read(ctx->files.user, path, &file);
-    if (error == 0)
-        ctx->files.close(ctx->files.user, file);
-    return error;
-}
-
 /* Loads a folder by its config.json; a folder without one is not a model. */
 takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
                                     const takt_load_options *options, takt_refusals *refusals,
@@ -276,13 +266,13 @@ takt_status takt_model_load_listing(takt_ctx *ctx, const char *path,
         return TAKT_ERR_ARGUMENT;
     if (path == NULL)
         return takt_fail(ctx, TAKT_E_ARGUMENT, "takt_model_load: path is NULL");
-    if (open_error(ctx, path) != EISDIR)
+    if (takt_file_refusal(ctx, path) != EISDIR)
         return load_file(ctx, path, options, refusals, model);
     takt_text_init(&inside, ctx);
     takt_text_add(&inside, "%s/config.json", path);
     takt_status status = inside.status;
     if (status == TAKT_OK) {
-        const bool has_none = open_error(ctx, takt_text_get(&inside)) == ENOENT;
+        const bool has_none = takt_file_refusal(ctx, takt_text_get(&inside)) == ENOENT;
         status = load_file(ctx, has_none ? path : takt_text_get(&inside), options, refusals, model);
     }
     takt_text_deinit(&inside);

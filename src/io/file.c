@@ -80,6 +80,15 @@ takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file, vo
     return status;
 }
 
+int takt_file_refusal(takt_ctx *ctx, const char *path)
+{
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error == 0)
+        ctx->files.close(ctx->files.user, file);
+    return error;
+}
+
 takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes, size_t *length)
 {
     takt_file *file;

@@ -34,6 +34,9 @@ TAKT_MUST_USE takt_status takt_file_same_part(takt_ctx *ctx, const takt_stamped_
 TAKT_MUST_USE takt_status takt_file_whole(takt_ctx *ctx, const char *path, takt_file *file,
                                           void **bytes, size_t *length);
 
+/* Why a file cannot be opened to read, an errno, or 0: EISDIR for a folder. */
+int takt_file_refusal(takt_ctx *ctx, const char *path);
+
 /* A whole file in memory, at most limits.file_bytes; free it with takt_mem_put. */
 TAKT_INNER TAKT_MUST_USE takt_status takt_read_file(takt_ctx *ctx, const char *path, void **bytes,
                                                     size_t *length);

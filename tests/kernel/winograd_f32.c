@@ -15,6 +15,22 @@ static size_t span(size_t rows, size_t cols, const takt_winograd_f32 *w)
     return (rows - 1) * w->row + (cols - 1) * w->column + w->channels;
 }
 
+/* `out` floats of points that both write. */
+static void compare_points(takt_check *c, const takt_kernel *reference, takt_winograd_f32 w,
+                           size_t out, int where)
+{
+    float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
+    memset(want, 0x5a, out * sizeof *want);
+    w.points = want;
+    takt_kernel_as_winograd_f32(reference)(&w);
+    w.points = check_place(c, POINTS, out * sizeof *want, where);
+    memset(w.points, 0x5a, out * sizeof *want);
+    CHECK_CALL(c, takt_kernel_as_winograd_f32(c->kernel)(&w));
+    check_same_f32(c, w.points, want, out);
+    check_intact(c, X);
+    check_intact(c, POINTS);
+}
+
 static void input(takt_check *c, const takt_kernel *reference, size_t channels, int round)
 {
     const int values = (int)check_below(c, CHECK_VALUES), where = round % CHECK_PLACES;
@@ -31,16 +47,7 @@ static void input(takt_check *c, const takt_kernel *reference, size_t channels, 
         taps[i] = x + check_below(c, in - channels + 1);
     w.x = x;
     w.taps = round & 1 ? taps : NULL;
-    float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
-    memset(want, 0x5a, out * sizeof *want);
-    w.points = want;
-    takt_kernel_as_winograd_f32(reference)(&w);
-    w.points = check_place(c, POINTS, out * sizeof *want, where);
-    memset(w.points, 0x5a, out * sizeof *want);
-    CHECK_CALL(c, takt_kernel_as_winograd_f32(c->kernel)(&w));
-    check_same_f32(c, w.points, want, out);
-    check_intact(c, X);
-    check_intact(c, POINTS);
+    compare_points(c, reference, w, out, where);
 }
 
 static void output(takt_check *c, const takt_kernel *reference, size_t channels, int round)
@@ -94,16 +101,7 @@ static void weights(takt_check *c, const takt_kernel *reference, size_t kernels,
     for (size_t i = 0; i < TAPS; i++)
         taps[i] = x + i * apart;
     w.taps = taps;
-    float *want = check_place(c, WANT, out * sizeof *want, CHECK_AT_END);
-    memset(want, 0x5a, out * sizeof *want);
-    w.points = want;
-    takt_kernel_as_winograd_f32(reference)(&w);
-    w.points = check_place(c, POINTS, out * sizeof *want, where);
-    memset(w.points, 0x5a, out * sizeof *want);
-    CHECK_CALL(c, takt_kernel_as_winograd_f32(c->kernel)(&w));
-    check_same_f32(c, w.points, want, out);
-    check_intact(c, X);
-    check_intact(c, POINTS);
+    compare_points(c, reference, w, out, where);
 }
 
 static void bench(takt_check *c)

@@ -334,15 +334,6 @@ static takt_status from_folder(job *j, takt_arena *arena)
     return status;
 }
 
-static bool is_folder(takt_ctx *ctx, const char *path)
-{
-    takt_file *file;
-    const int error = ctx->files.open_read(ctx->files.user, path, &file);
-    if (error == 0)
-        ctx->files.close(ctx->files.user, file);
-    return error == EISDIR;
-}
-
 static takt_status read_type(job *j, const char *type)
 {
     if (type == NULL || strcmp(type, "auto") == 0)
@@ -372,7 +363,7 @@ takt_status takt_text_quantize(takt_ctx *ctx, const char *from, const char *to,
     }
     takt_arena_init(&arena, ctx);
     const takt_status status =
-        is_folder(ctx, from) ? from_folder(&j, &arena) : from_file(&j, &arena);
+        takt_file_refusal(ctx, from) == EISDIR ? from_folder(&j, &arena) : from_file(&j, &arena);
     takt_arena_deinit(&arena);
     takt_importance_close(&importance);
     return status;
