@@ -60,6 +60,36 @@ def parts_add_up():
     expect(abs(sum(means.values()) - whole) <= 0.03 * whole, parts)
 
 
+def pictures(count):
+    """Files of MNIST's form, with a bright line that is lower for every class."""
+    folder = path("lines")
+    os.makedirs(folder, exist_ok=True)
+    rows = [i % 10 * 2 for i in range(count)]
+    images = b"".join(bytes(56 * row) + bytes([200]) * 56 + bytes(784 - 56 * (row + 1))
+                      for row in (row // 2 for row in rows))
+    with open(os.path.join(folder, "train-images-idx3-ubyte"), "wb") as file:
+        file.write(struct.pack(">4i", 0x803, count, 28, 28) + images)
+    with open(os.path.join(folder, "train-labels-idx1-ubyte"), "wb") as file:
+        file.write(struct.pack(">2i", 0x801, count) + bytes(row // 2 for row in rows))
+    return folder
+
+
+def waits_little():
+    """Batches are ready when a step wants them, also behind the end of an epoch: in the best epoch,
+    since other programs may take the processor that prepares them, at most 2 % is waiting."""
+    digits, text = pictures(640), write("seen.txt", "to be or not to be, that is " * 200)
+    for model, data, *flags in (("spirals", "examples/spirals.csv", "--epochs", "60"),
+                                ("mlp", digits, "--epochs", "20"),
+                                ("fashion", digits, "--epochs", "2"),
+                                ("gpt", text, "--epochs", "3")):
+        out = succeeds("train", f"examples/{model}.takt", "--data", data, "--batch-size", "32",
+                       *flags)
+        shares = [float(share) for share in re.findall(r"([\d.]+) % waiting for data", out)]
+        expect(len(shares) == int(flags[1]), out)
+        expect(shares and min(shares) <= 2, f"{model}: {shares} % of the epochs are waiting")
+
+
 bar()
 parts_add_up()
+waits_little()
 finish()

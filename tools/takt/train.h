@@ -174,11 +174,10 @@ bool tool_numbers_sound(const takt_tool *t);
 bool tool_training_flags(const takt_tool *t);
 bool tool_training_sound(const tool_training *g);
 
-/* Prepares batches of `g->data` ahead, with this many threads. NULL: out of memory. */
+/* Prepares batches of `g->data` ahead, from g->epoch and g->position to the end of the training,
+ * with this many threads. NULL: out of memory. */
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers);
 void tool_loader_destroy(tool_loader *l);
-/* Continues from g->epoch and g->position. */
-void tool_loader_begin(tool_loader *l);
 /* The next batch, owned by the caller until `done`, and its number of samples. */
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count);
 /* The sample of the data set that is number `i` of the training, or of those held out after it. */

@@ -1,8 +1,8 @@
 /* train_loader.c - prefetching of batches.
  *
- * Workers fill a ring of batches in their order. Which samples a batch has depends only on seed,
- * epoch and position, so its contents do not depend on the workers. The ring bounds what is
- * prepared ahead. Without workers a batch is filled when it is requested.
+ * Workers fill a ring of batches in their order, also across the end of an epoch. Which samples a
+ * batch has depends only on seed, epoch and position, so its contents do not depend on the workers.
+ * The ring bounds what is prepared ahead. Without workers a batch is filled when it is requested.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -32,16 +32,34 @@ struct tool_loader {
     size_t thread_count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t first;        /* position of batch 0 of this epoch */
-    uint64_t count, taken; /* batches of the epoch, and those started by workers */
+    uint64_t epoch, first; /* where batch 0 begins */
+    uint64_t taken;        /* batches that workers have started */
     uint64_t next;         /* the one that is requested next */
+    bool is_stopped;       /* no more batches are started */
     bool is_over;
 };
 
-static size_t size_of(const tool_training *g, uint64_t position)
+typedef struct place {
+    uint64_t epoch, position;
+    size_t count;
+} place;
+
+static uint64_t batches_from(const tool_training *g, uint64_t position)
 {
-    const uint64_t left = g->samples - position;
-    return left < g->batch.room ? (size_t)left : g->batch.room;
+    return (g->samples - position + g->batch.room - 1) / g->batch.room;
+}
+
+static place place_of(const tool_loader *l, uint64_t number)
+{
+    const tool_training *g = l->g;
+    const uint64_t begun = batches_from(g, l->first), whole = batches_from(g, 0);
+    const uint64_t later = number < begun ? 0 : number - begun;
+    place p = {l->epoch, l->first + number * g->batch.room, g->batch.room};
+    if (number >= begun)
+        p = (place){l->epoch + 1 + later / whole, later % whole * g->batch.room, g->batch.room};
+    const uint64_t left = g->samples - p.position;
+    p.count = left < p.count ? (size_t)left : p.count;
+    return p;
 }
 
 uint64_t tool_training_sample(const tool_training *g, uint64_t i)
@@ -72,12 +90,12 @@ static takt_status mix(const tool_training *g, slot *s, const takt_augment_key *
 static void fill(const tool_loader *l, slot *s)
 {
     const tool_training *g = l->g;
-    const uint64_t position = l->first + s->number * g->batch.room;
-    const size_t count = size_of(g, position);
+    const place at = place_of(l, s->number);
+    const size_t count = at.count;
     for (size_t i = 0; i < count; i++)
-        s->rows[i] =
-            g->in_order ? position + i : takt_shuffle(g->samples, g->seed, g->epoch, position + i);
-    const takt_augment_key key = {g->seed, g->epoch};
+        s->rows[i] = g->in_order ? at.position + i
+                                 : takt_shuffle(g->samples, g->seed, at.epoch, at.position + i);
+    const takt_augment_key key = {g->seed, at.epoch};
     const takt_mixup how = {g->alpha, g->samples, key};
     s->status = TAKT_OK;
     if (g->alpha > 0)
@@ -100,7 +118,7 @@ static void fill(const tool_loader *l, slot *s)
 static slot *claim(tool_loader *l)
 {
     slot *s = &l->slots[l->taken % l->slot_count];
-    if (l->taken == l->count || s->state != FREE)
+    if (l->is_stopped || s->state != FREE || place_of(l, l->taken).epoch >= l->g->epochs)
         return NULL;
     s->state = FILLING;
     s->number = l->taken++;
@@ -148,6 +166,8 @@ tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
     if (l == NULL)
         return NULL;
     l->g = g;
+    l->epoch = g->epoch;
+    l->first = g->position;
     workers = workers < WORKERS ? workers : WORKERS;
     l->slot_count = workers > 0 ? (size_t)workers + AHEAD : 1;
     l->slots = calloc(l->slot_count, sizeof *l->slots);
@@ -189,36 +209,22 @@ void tool_loader_destroy(tool_loader *l)
     free(l);
 }
 
-/* ---- an epoch ---- */
+/* ---- use ---- */
 
 /* Waits until no worker fills anything; called with the lock. */
-static void end_epoch(tool_loader *l)
+static void stop(tool_loader *l)
 {
-    l->count = l->taken; /* no more batches are started */
+    l->is_stopped = true;
     for (size_t i = 0; i < l->slot_count; i++)
         while (l->slots[i].state == FILLING)
             pthread_cond_wait(&l->changed, &l->lock);
-}
-
-void tool_loader_begin(tool_loader *l)
-{
-    const tool_training *g = l->g;
-    pthread_mutex_lock(&l->lock);
-    end_epoch(l);
-    for (size_t i = 0; i < l->slot_count; i++)
-        l->slots[i].state = FREE;
-    l->first = g->position;
-    l->taken = l->next = 0;
-    l->count = (g->samples - g->position + g->batch.room - 1) / g->batch.room;
-    pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
 }
 
 takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *count)
 {
     slot *s = &l->slots[l->next % l->slot_count];
     *batch = &s->batch;
-    *count = size_of(l->g, l->first + l->next * l->g->batch.room);
+    *count = place_of(l, l->next).count;
     if (l->thread_count == 0) {
         s->number = l->next++;
         fill(l, s);
@@ -229,7 +235,7 @@ takt_status tool_loader_next(tool_loader *l, const tool_batch **batch, size_t *c
         pthread_cond_wait(&l->changed, &l->lock);
     l->next++;
     if (s->status != TAKT_OK)
-        end_epoch(l);
+        stop(l);
     pthread_mutex_unlock(&l->lock);
     if (s->status != TAKT_OK)
         fill(l, s); /* without workers, so that the context's error is that of this batch */

@@ -221,7 +221,6 @@ static takt_status run_epoch(tool_training *g, bool *is_over, bool *is_lost)
     tally sum = {.started = now()};
     double loss = -1, accuracy = -1;
     takt_status status = TAKT_OK;
-    tool_loader_begin(g->loader);
     while (g->position < g->samples && status == TAKT_OK && !is_interrupted &&
            takt_trainer_steps(g->trainer) < g->steps) {
         status = one_step(g, &sum);
