@@ -135,7 +135,7 @@ static void copy_pairs(const float *from, bool skips, size_t n, float *to)
 static const char *gather(const takt_map_machine *x, const takt_map_operand *o, const char *data,
                           char *to, unsigned char *is_scalar)
 {
-    int64_t index[TAKT_MAX_RANK];
+    int64_t index[TAKT_MAX_RANK] = {0};
     int64_t at = locate(o, x->first, index);
     const int inner = o->rank - 1;
     size_t run = (size_t)(o->dim[inner] - index[inner]);
