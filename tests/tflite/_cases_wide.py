@@ -192,5 +192,20 @@ def products_of_one():
                                       [value(x)], ops=["MUL"], kind=dtype)
 
 
+def sums_of_one():
+    """The same of sums: 1 - x, x + sigmoid(x), x - x, and a number."""
+    for dtype, key, zero in ((I8, "i8", -128), (U8, "u8", 0)):
+        x, s, y = q(dtype, [3, 100]), q(dtype, [], 1 / 256, zero), q(dtype, [], 0.06, zero + 99)
+        one = const(dtype, zero + 255, scale=1 / 255, zero=zero)
+        for name, op, code, given in (("less_from", "SUB", 28, [2, 0]), ("plus", "ADD", 11, [0, 2]),
+                                      ("twice", "ADD", 11, [0, 0]), ("none", "SUB", 28, [0, 0])):
+            CASES[f"one_{name}_{key}"] = Case(
+                model([Op(op, given, [1], (code, {0: ("b", RELU6)}))], [x, y, one], [0], [1]),
+                [value(x)], ops=[op], kind=dtype)
+        ops = [Op("LOGISTIC", [0], [1], None), Op("ADD", [1, 0], [2], (11, {}))]
+        CASES[f"one_gate_{key}"] = Case(model(ops, [x, s, y], [0], [2]), [value(x)], ops=["ADD"],
+                                        kind=dtype)
+
+
 GROUPS = (convolutions, dense, pools, arithmetic, moves, reductions, softmax, quantise, volumes,
-          products_of_one)
+          products_of_one, sums_of_one)

@@ -189,6 +189,10 @@ static const char *const models[] = {
     "model m(x: i8[4000000], y: i8[4000000]) {\n"
     "  return op.integer_add(x, y, x_multiplier=1073741824, y_multiplier=1503238553,\n"
     "                        multiplier=1234567890, shift=-18, low=-128) }",
+    "model m(x: i8[4000000], y: i8[4000000]) {\n"
+    "  return op.integer_mul(x, y, multiplier=1503238553, shift=-8, low=-128) }",
+    "model m(x: i8[4000000], y: i8[]) {\n"
+    "  return op.integer_mul(x, y, multiplier=1503238553, shift=-8, low=-128) }",
     "model m(x: i8[4000000], t: i32[256]) { return op.integer_softmax(x, t) }",
     "model m(x: u16[4000000], t: i32[65536]) { return op.look_up(x, t) }",
     "model m(a: u64[], b: u64[], c: u64[]) {\n"

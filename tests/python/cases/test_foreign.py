@@ -32,7 +32,7 @@ LEFT = {
     "their meaning is a format of packed weights, or fixed-point arithmetic":
         "block_dequantize block_matmul ggml_dequantize ggml_experts_i8 ggml_matmul "
         "ggml_matmul_i8 ggml_quantize ggml_rows integer_add integer_conv integer_matmul "
-        "integer_softmax narrow_conv quantize_away requantize rescale pack_bits "
+        "integer_mul integer_softmax narrow_conv quantize_away requantize rescale pack_bits "
         "unpack_bits look_up",
     "sizes of their results depend on values": "find_true length nms sized unique",
     "they have subgraphs or programs": "custom fixpoint if loop scan",

@@ -1,21 +1,20 @@
-/* integer_add.c - sums of bytes on grids of their own; operands of one shape. */
+/* integer_add.c - sums of bytes on grids of their own. */
 #include "op/record/integer_add.h"
-#include "backend/cpu/flat.h"
-#include "backend/cpu/pace.h"
+#include "backend/cpu/byte_pair.h"
 #include "kernel/sum_i8/sum_i8.h"
 
-enum { BITS = 20, PIECE = TAKT_PACE / 4 }; /* an element takes as long as moving several */
+enum { BITS = 20 };
 
 typedef struct facts {
-    size_t count;
+    takt_byte_pair pair;
     takt_sum_i8 like;
     takt_sum_i8_fn *run;
 } facts;
 
 static bool keeps(const takt_graph *g, const takt_node *n)
 {
-    return n->op == &takt_op_integer_add &&
-           takt_type_same(g->dims, takt_type_of(g, n->in[0]), takt_type_of(g, n->in[1]));
+    (void)g;
+    return n->op == &takt_op_integer_add;
 }
 
 static const char *accepts(const takt_graph *g, takt_id node)
@@ -23,21 +22,21 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return keeps(g, &g->nodes[node]) ? NULL : "";
 }
 
+static void run_piece(const void *user, const takt_byte_piece *piece)
+{
+    const facts *f = user;
+    takt_sum_i8 job = f->like;
+    job.n = piece->n;
+    job.a = piece->a;
+    job.b = piece->b;
+    job.y = piece->y;
+    f->run(&job);
+}
+
 static void run(const takt_step *s, const takt_task *t)
 {
     const facts *f = s->data;
-    const uint8_t *a = takt_view_data(t, &s->in[0]), *b = takt_view_data(t, &s->in[1]);
-    uint8_t *y = takt_view_data(t, &s->out[0]);
-    takt_sum_i8 job = f->like;
-    size_t first, end;
-    takt_cpu_share(f->count, TAKT_FLAT_GRAIN, t->index, s->task_count, &first, &end);
-    for (; first < end && !takt_poll_stops(t->poll); first += job.n) {
-        job.n = end - first < PIECE ? end - first : PIECE;
-        job.a = a + first;
-        job.b = b + first;
-        job.y = y + first;
-        f->run(&job);
-    }
+    takt_byte_pair_run(&f->pair, s, t, run_piece, f);
 }
 
 static int32_t number(const takt_node *n, const char *name)
@@ -51,7 +50,7 @@ static takt_status compile(takt_planner *p)
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    TAKT_TRY(takt_cpu_flat(p, 16, &f->count));
+    TAKT_TRY(takt_byte_pair_plan(p, 16, &f->pair));
     f->like = (takt_sum_i8){
         .is_unsigned = n->type->dtype == TAKT_U8,
         .is_less = takt_node_attr(n, "minus")->boolean,

@@ -1,6 +1,7 @@
 /* Arithmetic.c - ADD, SUB, MUL and DIV with their activations; quantised ones in fixed point. */
 #include "io/tflite/quant.h"
 #include "op/record/integer_add.h"
+#include "op/record/integer_mul.h"
 
 static const takt_op *op_of(const takt_tfl_call *c)
 {
@@ -38,42 +39,84 @@ static bool is_level(int32_t value, takt_tfl_range range)
     return value >= range.low && value <= range.high;
 }
 
-/* ADD or SUB of bytes as one op; TAKT_NONE if they are not bytes, or zero points are unusual. */
-static takt_id sum_of_bytes(takt_tfl_call *c, bool is_minus, int activation)
+/* ADD, SUB or MUL of bytes. */
+typedef struct bytes_call {
+    takt_dtype dtype;
+    bool is_minus, is_product;
+    takt_id in[2];
+    takt_tfl_quant of[2], y;
+    takt_tfl_fixed raised[2], scale; /* of the operands of a sum; of the result */
+    takt_tfl_range all, range;
+} bytes_call;
+
+enum { BITS = 20 };
+
+static void set_scales(bytes_call *b)
 {
-    enum { BITS = 20 };
+    const float x = b->of[0].scale, y = b->of[1].scale;
+    if (b->is_product) {
+        const float both = x * y, real = both / b->y.scale;
+        b->scale = takt_tfl_fixed_of((double)real);
+        return;
+    }
+    const float twice = 2 * (x > y ? x : y), unit = (float)(1 << BITS) * b->y.scale;
+    for (int i = 0; i < 2; i++)
+        b->raised[i] = takt_tfl_fixed_of((double)b->of[i].scale / (double)twice);
+    b->scale = takt_tfl_fixed_of((double)twice / (double)unit);
+}
+
+/* False if they are not bytes. */
+static bool is_bytes_call(takt_tfl_call *c, const takt_op *op, int activation, bytes_call *b)
+{
     const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
-    const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
-                         b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)),
-                         q = takt_tfl_quant_of(c, ty);
-    const takt_id in[] = {takt_tfl_in(c, 0), takt_tfl_in(c, 1)};
-    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
-    if (!takt_tfl_good(c) || !takt_tfl_is_byte(dtype) ||
-        takt_type_of(c->g, in[0])->dtype != dtype || takt_type_of(c->g, in[1])->dtype != dtype)
-        return TAKT_NONE;
-    const takt_tfl_range all = takt_tfl_range_of(dtype),
-                         range = takt_tfl_activation(c, ty, activation);
-    if (!is_level(a.zero, all) || !is_level(b.zero, all) || !is_level(q.zero, all) ||
-        range.low > range.high)
-        return TAKT_NONE;
-    const float twice = 2 * (a.scale > b.scale ? a.scale : b.scale),
-                unit = (float)(1 << BITS) * q.scale;
-    const takt_tfl_fixed x = takt_tfl_fixed_of((double)a.scale / (double)twice),
-                         y = takt_tfl_fixed_of((double)b.scale / (double)twice),
-                         z = takt_tfl_fixed_of((double)twice / (double)unit);
-    const takt_named_attr attrs[] = {{"x_zero", takt_attr_i64(a.zero)},
-                                     {"x_multiplier", takt_attr_i64(x.multiplier)},
-                                     {"x_shift", takt_attr_i64(x.shift)},
-                                     {"y_zero", takt_attr_i64(b.zero)},
-                                     {"y_multiplier", takt_attr_i64(y.multiplier)},
-                                     {"y_shift", takt_attr_i64(y.shift)},
-                                     {"multiplier", takt_attr_i64(z.multiplier)},
-                                     {"shift", takt_attr_i64(z.shift)},
-                                     {"zero", takt_attr_i64(q.zero)},
-                                     {"low", takt_attr_i64(range.low)},
-                                     {"high", takt_attr_i64(range.high)},
-                                     {"minus", takt_attr_bool(is_minus)}};
-    return takt_graph_call(c->g, &takt_op_integer_add, 2, in, sizeof attrs / sizeof *attrs, attrs);
+    *b = (bytes_call){.dtype = takt_tfl_dtype_of(ty->type),
+                      .is_minus = op == &takt_op_sub,
+                      .is_product = op == &takt_op_mul,
+                      .y = takt_tfl_quant_of(c, ty),
+                      .range = takt_tfl_activation(c, ty, activation)};
+    for (size_t i = 0; i < 2; i++) {
+        b->in[i] = takt_tfl_in(c, i);
+        b->of[i] = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, i));
+    }
+    if (!takt_tfl_good(c) || !takt_tfl_is_byte(b->dtype) ||
+        takt_type_of(c->g, b->in[0])->dtype != b->dtype ||
+        takt_type_of(c->g, b->in[1])->dtype != b->dtype)
+        return false;
+    b->all = takt_tfl_range_of(b->dtype);
+    set_scales(b);
+    return true;
+}
+
+/* As one op; TAKT_NONE if zero points are unusual. */
+static takt_id sum_of_bytes(takt_tfl_call *c, const bytes_call *b)
+{
+    const takt_named_attr attrs[] = {{"x_zero", takt_attr_i64(b->of[0].zero)},
+                                     {"x_multiplier", takt_attr_i64(b->raised[0].multiplier)},
+                                     {"x_shift", takt_attr_i64(b->raised[0].shift)},
+                                     {"y_zero", takt_attr_i64(b->of[1].zero)},
+                                     {"y_multiplier", takt_attr_i64(b->raised[1].multiplier)},
+                                     {"y_shift", takt_attr_i64(b->raised[1].shift)},
+                                     {"multiplier", takt_attr_i64(b->scale.multiplier)},
+                                     {"shift", takt_attr_i64(b->scale.shift)},
+                                     {"zero", takt_attr_i64(b->y.zero)},
+                                     {"low", takt_attr_i64(b->range.low)},
+                                     {"high", takt_attr_i64(b->range.high)},
+                                     {"minus", takt_attr_bool(b->is_minus)}};
+    return takt_graph_call(c->g, &takt_op_integer_add, 2, b->in, sizeof attrs / sizeof *attrs,
+                           attrs);
+}
+
+static takt_id product_of_bytes(takt_tfl_call *c, const bytes_call *b)
+{
+    const takt_named_attr attrs[] = {{"x_zero", takt_attr_i64(b->of[0].zero)},
+                                     {"y_zero", takt_attr_i64(b->of[1].zero)},
+                                     {"multiplier", takt_attr_i64(b->scale.multiplier)},
+                                     {"shift", takt_attr_i64(b->scale.shift)},
+                                     {"zero", takt_attr_i64(b->y.zero)},
+                                     {"low", takt_attr_i64(b->range.low)},
+                                     {"high", takt_attr_i64(b->range.high)}};
+    return takt_graph_call(c->g, &takt_op_integer_mul, 2, b->in, sizeof attrs / sizeof *attrs,
+                           attrs);
 }
 
 static takt_id product(takt_tfl_call *c)
@@ -87,55 +130,76 @@ static takt_id product(takt_tfl_call *c)
     return takt_tfl_rescale(c, p, takt_tfl_fixed_of((double)real));
 }
 
-/* What a factor is for every byte of some value: itself, a table of it, or a number. */
-typedef struct factor {
+/* ---- operands that depend on the same bytes ---- */
+
+/* What an operand is for every byte of some value: itself, a table of it, or a number. */
+typedef struct operand {
     takt_id of;              /* TAKT_NONE: of none */
     const takt_array *table; /* NULL: itself; one element: a number */
-} factor;
+} operand;
 
-static factor factor_of(takt_tfl_call *c, size_t i)
+static operand operand_of(takt_tfl_call *c, size_t i)
 {
     const takt_id id = takt_tfl_in(c, i);
     const takt_node *n = &c->g->nodes[id];
     const takt_array *known = takt_tfl_peek(c, i);
     if (known != NULL && known->i != NULL && known->count == 1 && n->type->rank == 0)
-        return (factor){TAKT_NONE, known};
+        return (operand){TAKT_NONE, known};
     if (n->op == &takt_op_look_up && takt_tfl_study(c->scope, n->in[1], &known) == TAKT_OK &&
         known != NULL && known->i != NULL && known->count == 256)
-        return (factor){n->in[0], known};
-    return (factor){id, NULL};
+        return (operand){n->in[0], known};
+    return (operand){id, NULL};
 }
 
-static int64_t factor_at(const factor *f, int64_t v)
+static int64_t operand_at(const operand *o, int64_t v)
 {
-    return f->table == NULL ? v : f->table->i[f->table->count == 1 ? 0 : v & 255];
+    return o->table == NULL ? v : o->table->i[o->table->count == 1 ? 0 : v & 255];
 }
 
-/* A MUL whose factors depend on the same bytes, such as x * sigmoid(x), as a table; TAKT_NONE if it
- * is none. */
-static takt_id product_of_one(takt_tfl_call *c, int activation)
+static int32_t raised_level(const bytes_call *b, int which, int64_t v)
 {
-    const takt_tfl_tensor *ty = takt_tfl_tensor_out(c, 0);
-    const takt_dtype dtype = takt_tfl_dtype_of(ty->type);
-    const factor f[2] = {factor_of(c, 0), factor_of(c, 1)};
-    const takt_id x = f[0].of != TAKT_NONE ? f[0].of : f[1].of;
-    if (!takt_tfl_good(c) || !takt_tfl_is_byte(dtype) || x == TAKT_NONE ||
-        (f[1].of != TAKT_NONE && f[1].of != x) || takt_type_of(c->g, x)->dtype != dtype)
+    return takt_tfl_fixed_scale((int32_t)(v - b->of[which].zero) * (1 << BITS), b->raised[which]);
+}
+
+/* The result before its zero point is added. */
+static int64_t level_of(const bytes_call *b, int64_t u, int64_t v)
+{
+    if (b->is_product)
+        return takt_tfl_fixed_scale((int32_t)((u - b->of[0].zero) * (v - b->of[1].zero)), b->scale);
+    const uint32_t x = (uint32_t)raised_level(b, 0, u), y = (uint32_t)raised_level(b, 1, v);
+    return takt_tfl_fixed_scale((int32_t)(b->is_minus ? x - y : x + y), b->scale);
+}
+
+/* Such as x * sigmoid(x) or 1 - x, as a table; TAKT_NONE if the operands depend on several values.
+ */
+static takt_id of_one(takt_tfl_call *c, const bytes_call *b)
+{
+    const operand o[2] = {operand_of(c, 0), operand_of(c, 1)};
+    const takt_id x = o[0].of != TAKT_NONE ? o[0].of : o[1].of;
+    if (x == TAKT_NONE || (o[0].of != TAKT_NONE && o[0].of != x) ||
+        (o[1].of != TAKT_NONE && o[1].of != x) || takt_type_of(c->g, x)->dtype != b->dtype)
         return TAKT_NONE;
-    const takt_tfl_quant a = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 0)),
-                         b = takt_tfl_quant_of(c, takt_tfl_tensor_in(c, 1)),
-                         y = takt_tfl_quant_of(c, ty);
-    const float both = a.scale * b.scale, real = both / y.scale;
-    const takt_tfl_fixed scale = takt_tfl_fixed_of((double)real);
-    const takt_tfl_range all = takt_tfl_range_of(dtype),
-                         range = takt_tfl_activation(c, ty, activation);
     int64_t table[256];
-    for (int64_t v = all.low; v <= all.high; v++) {
-        const int64_t p = (factor_at(&f[0], v) - a.zero) * (factor_at(&f[1], v) - b.zero);
-        const int64_t level = (int64_t)takt_tfl_fixed_scale((int32_t)p, scale) + y.zero;
-        table[v & 255] = level < range.low ? range.low : level > range.high ? range.high : level;
+    for (int64_t v = b->all.low; v <= b->all.high; v++) {
+        const int64_t level = level_of(b, operand_at(&o[0], v), operand_at(&o[1], v)) + b->y.zero;
+        table[v & 255] = level < b->range.low    ? b->range.low
+                         : level > b->range.high ? b->range.high
+                                                 : level;
     }
-    return takt_tfl_look_up(c, x, dtype, table);
+    return takt_tfl_look_up(c, x, b->dtype, table);
+}
+
+/* TAKT_NONE if it is not one of bytes, or zero points are unusual. */
+static takt_id of_bytes(takt_tfl_call *c, const takt_op *op, int activation)
+{
+    bytes_call b;
+    if (!is_bytes_call(c, op, activation, &b))
+        return TAKT_NONE;
+    const takt_id table = of_one(c, &b);
+    if (table != TAKT_NONE || !takt_tfl_good(c) || !is_level(b.of[0].zero, b.all) ||
+        !is_level(b.of[1].zero, b.all) || !is_level(b.y.zero, b.all) || b.range.low > b.range.high)
+        return table;
+    return b.is_product ? product_of_bytes(c, &b) : sum_of_bytes(c, &b);
 }
 
 static takt_status adapt(takt_tfl_call *c)
@@ -152,8 +216,7 @@ static takt_status adapt(takt_tfl_call *c)
         return takt_tfl_done(c, takt_tfl_activate(c, takt_binary(c->g, op, a, b), activation));
     if (op == &takt_op_div)
         return takt_tfl_done(c, takt_tfl_quotient(c, activation));
-    const takt_id bytes = op == &takt_op_mul ? product_of_one(c, activation)
-                                             : sum_of_bytes(c, op == &takt_op_sub, activation);
+    const takt_id bytes = of_bytes(c, op, activation);
     if (bytes != TAKT_NONE || !takt_tfl_good(c))
         return takt_tfl_done(c, bytes);
     const takt_id y = op == &takt_op_mul ? product(c) : sum(c, op);
