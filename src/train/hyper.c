@@ -79,6 +79,35 @@ takt_status takt_hyper_change(takt_ctx *ctx, const char *owner, const takt_hyper
     return TAKT_OK;
 }
 
+/* Names in PyTorch, Keras and elsewhere that no edit turns into ours. */
+static const char *foreign(const char *name)
+{
+    static const char *const names[][2] = {
+        {"acc", "top1"},
+        {"accuracy", "top1"},
+        {"perplexity", "ppl"},
+        {"ce", "cross_entropy"},
+        {"nll", "cross_entropy"},
+        {"nll_loss", "cross_entropy"},
+        {"categorical_crossentropy", "cross_entropy"},
+        {"sparse_categorical_crossentropy", "cross_entropy"},
+        {"bce_with_logits", "bce_logits"},
+        {"binary_crossentropy", "bce"},
+        {"l1", "mae"},
+        {"l2", "mse"},
+        {"smooth_l1", "huber"},
+        {"momentum", "sgd:momentum=0.9"},
+        {"nesterov", "sgd:momentum=0.9,nesterov=1"},
+        {"cosine_annealing", "cosine"},
+        {"exponential", "step:every=1000,factor=0.5"},
+        {"reduce_on_plateau", "plateau"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return NULL;
+}
+
 takt_status takt_hyper_unknown(takt_ctx *ctx, const char *what, const char *text,
                                const char *(*name_at)(size_t index))
 {
@@ -88,6 +117,7 @@ takt_status takt_hyper_unknown(takt_ctx *ctx, const char *what, const char *text
     takt_nearest near = takt_nearest_to(wanted);
     for (size_t i = 0; name_at(i) != NULL; i++)
         takt_nearest_try(&near, name_at(i));
+    const char *ours = foreign(wanted) != NULL ? foreign(wanted) : near.best;
     takt_fail(ctx, TAKT_E_NAME, "there is no %s called %s", what, wanted);
-    return takt_fail_hint(ctx, "did you mean %s?", near.best != NULL ? near.best : name_at(0));
+    return takt_fail_hint(ctx, "did you mean %s?", ours != NULL ? ours : name_at(0));
 }

@@ -32,7 +32,45 @@ static const char *const texts[][2] = {
     {"optim", "optimizer"},
     {"batch", "batch-size"},
     {"dataset", "data"},
+    {"num-workers", "workers"}, /* PyTorch, Keras, Hugging Face */
+    {"num-epochs", "epochs"},
+    {"scheduler", "schedule"},
+    {"lr-scheduler", "schedule"},
+    {"validation-split", "val-split"},
+    {"max-grad-norm", "clip"},
+    {"gradient-accumulation-steps", "accumulate"},
 };
+
+/* What trainings elsewhere have a flag for, and what does it here. */
+static const char *const of_training[][2] = {
+    {"momentum", "it is a number of the optimizer: --optimizer sgd:momentum=0.9"},
+    {"nesterov", "it is a number of the optimizer: --optimizer sgd:momentum=0.9,nesterov=1"},
+    {"beta1", "it is a number of the optimizer: --optimizer adam:beta1=0.9"},
+    {"beta2", "it is a number of the optimizer: --optimizer adam:beta2=0.99"},
+    {"betas", "they are numbers of the optimizer: --optimizer adam:beta1=0.9,beta2=0.99"},
+    {"eps", "it is a number of the optimizer: --optimizer adam:epsilon=1e-6"},
+    {"epsilon", "it is a number of the optimizer: --optimizer adam:epsilon=1e-6"},
+    {"label-smoothing", "it is a number of the loss: --loss cross_entropy:smoothing=0.1"},
+    {"dropout", "it is a layer of the model: h = dropout(h, 0.1)"},
+    {"gamma", "it is a number of the schedule: --schedule step:every=1000,factor=0.5"},
+    {"fp16", "--amp f16 computes in 16 bits"},
+    {"bf16", "--amp bf16 computes in 16 bits"},
+    {"early-stopping", "--val-split 0.1 --patience 3 ends a training that no longer improves"},
+    {"val-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},
+    {"validation-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},
+    {"test-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},
+    {"shuffle", "samples are shuffled; --no-shuffle takes them in order"},
+    {"save", "-o FILE writes the model, --checkpoint DIR the state of the training"},
+    {"tensorboard", "--log FILE writes a line of JSON for each step, --curve FILE a picture"},
+};
+
+static const char *training_hint(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof of_training / sizeof *of_training; i++)
+        if (strlen(of_training[i][0]) == length && strncmp(of_training[i][0], word, length) == 0)
+            return of_training[i][1];
+    return NULL;
+}
 
 static bool verb_has(const takt_verb *verb, const char *name)
 {
@@ -69,6 +107,8 @@ const char *tool_foreign_hint(const takt_tool *t, const char *word, size_t lengt
 {
     if (t->verb->task == TAKT_TASK_TEXT)
         return tool_llama_hint(t->verb, word, length);
+    if (strcmp(t->verb->name, "train") == 0 && training_hint(word, length) != NULL)
+        return training_hint(word, length);
     const bool is_batch = (length == 1 && *word == 'b') ||
                           (length == 5 && strncmp(word, "batch", 5) == 0) ||
                           (length == 10 && strncmp(word, "batch-size", 10) == 0);

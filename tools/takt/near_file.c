@@ -170,6 +170,11 @@ static void file_within(const char *path, char *hint, size_t size)
         snprintf(hint, size,
                  "this folder of a language model has no tokenizer.json and no "
                  "tokenizer.model");
+    if (has_name(&l, "checkpoint.0") || has_name(&l, "checkpoint.1"))
+        snprintf(hint, size,
+                 "it has checkpoints: takt train with --checkpoint %.200s, --resume and -o FILE "
+                 "writes the model",
+                 path);
     for (size_t e = 0; e < sizeof endings / sizeof *endings && hint[0] == '\0'; e++)
         for (size_t i = 0; i < l.count && hint[0] == '\0'; i++) {
             const size_t n = strlen(l.names[i]), tail = strlen(endings[e]);

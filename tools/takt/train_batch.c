@@ -108,7 +108,13 @@ static int missing(takt_tool *t, const takt_desc *input, const takt_data *d)
                  takt_data_field(d, i)->name);
     }
     char hint[320];
-    snprintf(hint, sizeof hint, "its fields are %s", names);
+    if (strncmp(input->name, "train.", strlen("train.")) == 0)
+        snprintf(
+            hint, sizeof hint,
+            "this is a checkpoint of a training: takt train with its --checkpoint, --resume and "
+            "-o FILE writes the model");
+    else
+        snprintf(hint, sizeof hint, "its fields are %s", names);
     return tool_usage_error(t, 7005, hint, "the data has no field for the input %s", input->name);
 }
 

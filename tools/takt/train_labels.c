@@ -129,6 +129,13 @@ bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *ou
     const int axis = out == NULL ? 0 : tool_classes_first(d, out) ? 1 : out->rank - 1;
     if (out == NULL || out->rank < 2 || out->dims[axis] <= 0)
         return true;
+    if (classes.is_scored && !tool_labels_are_whole(d)) {
+        tool_usage_error(t, 7005, "--metric mse and mae compare labels with what the model returns",
+                         "%s: labels are not whole numbers, top1, top5, f1, auc and ppl are of "
+                         "classes",
+                         takt_data_source(d, "labels", 0));
+        return false;
+    }
     classes.count = out->dims[axis];
     if (classes.is_scored && classes.count == 1)
         classes.count = 2;                      /* one score tells two classes apart */

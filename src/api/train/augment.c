@@ -224,6 +224,34 @@ static bool is_suitable(const takt_tensor_view *x, size_t count)
     return is_good;
 }
 
+/* The length that a number is to be less than: beyond it nothing of a sample would be left. */
+static int64_t bound_of(int kind, const takt_tensor_view *x)
+{
+    const int64_t width = x->dims[x->rank - 1], height = x->rank > 2 ? x->dims[x->rank - 2] : width;
+    switch (kind) {
+    case SHIFT:
+    case CUTOUT: return width < height ? width : height;
+    case TIME_SHIFT:
+    case TIME_MASK: return width;
+    case FREQ_MASK: return height;
+    default: return INT64_MAX;
+    }
+}
+
+static takt_status check_lengths(takt_ctx *ctx, const double *numbers, const takt_tensor_view *x)
+{
+    for (int i = 0; i < KINDS; i++) {
+        const int64_t bound = bound_of(i, x);
+        if (numbers[i] > 0 && bound > 0 && numbers[i] >= (double)bound) {
+            takt_fail(ctx, TAKT_E_ARGUMENT, "augment: %s=%g may take away all of an axis of %lld",
+                      kinds[i].name, numbers[i], (long long)bound);
+            return takt_fail_hint(ctx, "an eighth of the axis is usual: %s=%lld", kinds[i].name,
+                                  (long long)(bound / 8 > 0 ? bound / 8 : 1));
+        }
+    }
+    return TAKT_OK;
+}
+
 /* A sample of one axis is a row of a table or a sound: mirrored or cropped, its columns would
  * change places, and rows to mask it has none. */
 static takt_status check_axes(takt_ctx *ctx, const double *numbers, const takt_tensor_view *x)
@@ -255,6 +283,7 @@ takt_status takt_data_augment(takt_ctx *ctx, const char *how, const takt_augment
     if (!is_suitable(x, count))
         return takt_fail(ctx, TAKT_E_ARGUMENT, "augment: samples are f32 with a batch axis");
     TAKT_TRY(check_axes(ctx, numbers, x));
+    TAKT_TRY(check_lengths(ctx, numbers, x));
     if (count == 0)
         return TAKT_OK;
     sample s = {.planes = 1,
