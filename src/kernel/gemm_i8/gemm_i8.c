@@ -19,19 +19,27 @@ static inline uint32_t wide(int8_t x)
 
 /* ---- one byte after the other ---- */
 
+/* `count` rows of a column; returns where the group after them begins. */
+static int8_t *pack_run(const takt_pack_i8_job *p, const int8_t *from, size_t count, int8_t *to,
+                        uint32_t *sum)
+{
+    const uint8_t flip = p->is_unsigned ? 0x80 : 0;
+    for (size_t i = 0; i < count; i += p->group, to += PANEL * p->group)
+        for (size_t l = 0; l < p->group && i + l < count; l++, from += p->row) {
+            to[l] = (int8_t)((uint8_t)*from ^ flip);
+            *sum += wide(to[l]);
+        }
+    return to;
+}
+
 static void pack_column(const takt_pack_i8_job *p, size_t j, size_t groups)
 {
-    const size_t line = PANEL * p->group;
-    const uint8_t flip = p->is_unsigned ? 0x80 : 0;
-    int8_t *to = p->dst + j / PANEL * groups * line + j % PANEL * p->group;
     const size_t run = p->run > 0 ? p->run : p->k;
+    int8_t *to = p->dst + j / PANEL * groups * PANEL * p->group + j % PANEL * p->group;
     uint32_t sum = 0;
-    for (size_t i = 0; i < p->k; i++) {
-        const int8_t x = (int8_t)((uint8_t)p->src[i * p->row + j * p->col] ^ flip);
-        const size_t within = i % run;
-        to[(i / run * ceil_div(run, p->group) + within / p->group) * line + within % p->group] = x;
-        sum += wide(x);
-    }
+    for (size_t i = 0; i < p->k; i += run)
+        to = pack_run(p, p->src + i * p->row + j * p->col, p->k - i < run ? p->k - i : run, to,
+                      &sum);
     if (p->sums)
         p->sums[j] = (int32_t)sum;
 }
