@@ -40,13 +40,19 @@ def guess(name, axis, rank):
     return 224 if is_size or (rank == 4 and axis > 1) else 1
 
 
+def size_of(port, name, axis):
+    """Of a dimension that the file does not name, too: Takt calls it after its input."""
+    given = sizes()
+    return given.get(name, given.get(f"{port.name}_{axis}", guess(name, axis, len(port.shape))))
+
+
 def feed(session):
     """The same values for every engine: tokens are small numbers, masks are ones, types of tokens
     zeros."""
     import numpy as np  # the driver may have no numpy
     random, found = np.random.default_rng(1), {}
     for port in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else sizes().get(d, guess(d, i, len(port.shape)))
+        shape = [d if isinstance(d, int) and d > 0 else size_of(port, d, i)
                  for i, d in enumerate(port.shape)]
         dtype = np.dtype(TYPES[port.type[len("tensor("):-1]])
         if np.issubdtype(dtype, np.floating):

@@ -41,5 +41,8 @@ const takt_op takt_op_roi_align = {
                 "width=2, scale=0.5, aligned=false)",
                 "roi_align(f32[1, 2, 6, 6], f32[2, 4] in (0, 9), i32[2] in (-1, 0), height=3, "
                 "width=1, mode=max, samples=2)",
-                "roi_align(f16[1, 1, 4, 4], f16[1, 4] in (0, 4), i64[1] in (0, 0))"},
+                "roi_align(f16[1, 1, 4, 4], f16[1, 4] in (0, 4), i64[1] in (0, 0))",
+                "roi_align(f32[1, 70, 6, 6], f32[2, 4] in (-2, 9), i64[2] in (0, 0), samples=7)",
+                "roi_align(f32[1, 70, 6, 6], f32[1, 4] in (-2, 9), i64[1] in (0, 0), mode=max, "
+                "samples=7)"},
 };

@@ -57,11 +57,8 @@ static int64_t samples_of(const takt_roi *r, double extent)
     return !(wanted >= 1) ? 0 : (int64_t)(wanted < most ? wanted : most);
 }
 
-/* The samples of a bin. */
-typedef struct grid {
-    double top, left, step_y, step_x;
-    int64_t count_y, count_x;
-} grid;
+typedef takt_roi_grid grid;
+typedef takt_roi_taps taps;
 
 static grid grid_of(const takt_roi *r, const place *p)
 {
@@ -95,14 +92,14 @@ static bool between(double at, int64_t size, int64_t pair[2], double *part)
     return true;
 }
 
-/* Four elements of a plane around a position, and their weights; none outside. */
-typedef struct taps {
-    int count;
-    int64_t at[4];
-    double weight[4];
-} taps;
+takt_roi_grid takt_roi_bin(const takt_roi *r, const takt_roi_data *d, size_t region, size_t bin)
+{
+    const size_t bins = (size_t)(r->rows * r->columns);
+    const place p = place_of(r, d, region * (size_t)r->channels * bins + bin);
+    return grid_of(r, &p);
+}
 
-static taps taps_at(const takt_roi *r, const grid *g, int64_t sample)
+taps takt_roi_taps_at(const takt_roi *r, const grid *g, int64_t sample)
 {
     int64_t row[2] = {0}, column[2] = {0};
     double down = 0, right = 0;
@@ -126,7 +123,7 @@ static outcome look(const takt_roi *r, const grid *g, const takt_roi_source *x, 
 {
     outcome o = {.best = -1};
     for (int64_t i = 0; i < g->count_y * g->count_x; i++) {
-        const taps t = taps_at(r, g, i);
+        const taps t = takt_roi_taps_at(r, g, i);
         for (int k = 0; k < t.count; k++) {
             const double part = t.weight[k] * takt_roi_get(x, plane + (size_t)t.at[k]);
             o.sum += part;
@@ -140,7 +137,7 @@ static outcome look(const takt_roi *r, const grid *g, const takt_roi_source *x, 
     return o;
 }
 
-static double divisor(const grid *g)
+double takt_roi_divisor(const grid *g)
 {
     const double count = (double)(g->count_y * g->count_x);
     return count > 1 ? count : 1;
@@ -191,7 +188,7 @@ double takt_roi_value(const takt_roi *r, const takt_roi_data *d, size_t i, size_
     }
     const grid g = grid_of(r, &p);
     const outcome o = look(r, &g, &d->x, plane);
-    return r->mode == TAKT_ROI_MAX ? o.most : o.sum / divisor(&g);
+    return r->mode == TAKT_ROI_MAX ? o.most : o.sum / takt_roi_divisor(&g);
 }
 
 void takt_roi_spread(const takt_roi *r, const takt_roi_data *d, size_t i, size_t plane, double dy,
@@ -209,9 +206,9 @@ void takt_roi_spread(const takt_roi *r, const takt_roi_data *d, size_t i, size_t
             to[o.best] += o.weight * dy;
     } else {
         for (int64_t k = 0; k < g.count_y * g.count_x; k++) {
-            const taps t = taps_at(r, &g, k);
+            const taps t = takt_roi_taps_at(r, &g, k);
             for (int j = 0; j < t.count; j++)
-                to[t.at[j]] += t.weight[j] * dy / divisor(&g);
+                to[t.at[j]] += t.weight[j] * dy / takt_roi_divisor(&g);
         }
     }
 }

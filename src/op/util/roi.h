@@ -39,6 +39,24 @@ double takt_roi_value(const takt_roi *r, const takt_roi_data *d, size_t i, size_
 void takt_roi_spread(const takt_roi *r, const takt_roi_data *d, size_t i, size_t plane, double dy,
                      double *to);
 
+/* ---- the samples of a bin of roi_align, which all channels share ---- */
+
+typedef struct takt_roi_grid {
+    double top, left, step_y, step_x;
+    int64_t count_y, count_x;
+} takt_roi_grid;
+takt_roi_grid takt_roi_bin(const takt_roi *r, const takt_roi_data *d, size_t region, size_t bin);
+/* What the sum of all samples is divided by. */
+double takt_roi_divisor(const takt_roi_grid *g);
+
+/* Four elements of a plane around a position, and their weights; none outside. */
+typedef struct takt_roi_taps {
+    int count;
+    int64_t at[4];
+    double weight[4];
+} takt_roi_taps;
+takt_roi_taps takt_roi_taps_at(const takt_roi *r, const takt_roi_grid *g, int64_t sample);
+
 /* ---- records ---- */
 
 enum {

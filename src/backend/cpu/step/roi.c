@@ -1,4 +1,4 @@
-/* roi.c - bins of regions of interest, and their gradients.
+/* roi.c - largest elements in bins of regions of interest, and gradients of bins.
  *
  * In double and in the interpreter's order, so that the bits are its bits. A gradient sums up one
  * plane of x at a time.
@@ -18,7 +18,7 @@ typedef struct facts {
 static const char *accepts(const takt_graph *g, takt_id node)
 {
     const takt_op *op = g->nodes[node].op;
-    return op == &takt_op_roi_align || op == &takt_op_roi_align_dx || op == &takt_op_max_roi_pool ||
+    return op == &takt_op_roi_align_dx || op == &takt_op_max_roi_pool ||
                    op == &takt_op_max_roi_pool_dx
                ? NULL
                : "";
@@ -120,7 +120,7 @@ static takt_status compile(takt_planner *p)
     f->count = (size_t)(f->roi.count * f->roi.channels) * f->bins;
     f->batch = f->roi.fields == 4 ? 2 : 1;
     f->dy = n->in_count - 1;
-    const bool is_forward = n->op == &takt_op_roi_align || n->op == &takt_op_max_roi_pool;
+    const bool is_forward = n->op == &takt_op_max_roi_pool;
     const size_t planes = (size_t)(f->roi.batch * f->roi.channels);
     p->step->data = f;
     p->step->can_fault = true;
