@@ -80,6 +80,11 @@ bool takt_storage_is_late(takt_storage *s)
     return s != NULL && atomic_load_explicit(&s->is_late, memory_order_acquire);
 }
 
+bool takt_storage_began_late(const takt_storage *s)
+{
+    return s != NULL && s->done == put;
+}
+
 size_t takt_storage_bytes(const takt_storage *s)
 {
     return s->bytes;

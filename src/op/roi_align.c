@@ -35,14 +35,11 @@ const takt_op takt_op_roi_align = {
     .grad_stops = 1U << 1, /* rois */
     .no_bound = "the weights of its samples are not followed",
     .fixed = 6,
-    .samples = {"roi_align(f32[2, 3, 7, 8], f32[3, 4] in (0, 6), i64[3] in (0, 1), height=2, "
-                "width=3, samples=2)",
+    .samples = {"roi_align(f32[2, 70, 4, 4], f32[3, 4] in (0, 6), i64[3] in (0, 1), height=2, "
+                "width=1, samples=6)",
                 "roi_align(f64[1, 2, 5, 5], f64[2, 4] in (-2, 9), i64[2] in (0, 0), height=2, "
                 "width=2, scale=0.5, aligned=false)",
-                "roi_align(f32[1, 2, 6, 6], f32[2, 4] in (0, 9), i32[2] in (-1, 0), height=3, "
-                "width=1, mode=max, samples=2)",
-                "roi_align(f16[1, 1, 4, 4], f16[1, 4] in (0, 4), i64[1] in (0, 0))",
-                "roi_align(f32[1, 70, 6, 6], f32[2, 4] in (-2, 9), i64[2] in (0, 0), samples=7)",
-                "roi_align(f32[1, 70, 6, 6], f32[1, 4] in (-2, 9), i64[1] in (0, 0), mode=max, "
-                "samples=7)"},
+                "roi_align(f32[1, 66, 4, 4], f32[1, 4] in (-2, 9), i32[1] in (-1, 0), height=3, "
+                "width=1, mode=max, samples=6)",
+                "roi_align(f16[1, 1, 4, 4], f16[1, 4] in (0, 4), i64[1] in (0, 0))"},
 };

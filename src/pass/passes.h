@@ -12,6 +12,7 @@ extern const takt_pass takt_pass_fold_identity;
 extern const takt_pass takt_pass_fold_moves;
 extern const takt_pass takt_pass_recognise;
 extern const takt_pass takt_pass_join_attention;
+extern const takt_pass takt_pass_tiny_weights;
 extern const takt_pass takt_pass_bytes;
 extern const takt_pass takt_pass_quantized;
 extern const takt_pass takt_pass_layout;

@@ -21,6 +21,7 @@ static const stage stages[] = {
     {&takt_pass_fold_moves, "transposes and reshapes that cancel hide producers from consumers"},
     {&takt_pass_recognise, "wants moves merged, and arithmetic before other passes change it"},
     {&takt_pass_join_attention, "wants transposes merged, and scales where they were written"},
+    {&takt_pass_tiny_weights, "wants weights next to their products, where layout puts moves"},
     {&takt_pass_bytes, "puts quantize behind what it rounds, where the next pass looks for it"},
     {&takt_pass_quantized, "wants weights right behind their dequantize, where layout puts moves"},
     {&takt_pass_layout, "sinks transposes, so after those that cancel by themselves are gone"},
@@ -166,10 +167,11 @@ static takt_status copy_graph(const takt_graph *in, bool keeps_equals, takt_grap
     return takt_pass_apply(&copy, &like, NULL, out);
 }
 
-/* Passes that would undo the lowering of composites. */
+/* Passes that would undo the lowering of composites, or read all weights again. */
 static bool is_early(const takt_pass *pass)
 {
-    return pass == &takt_pass_recognise || pass == &takt_pass_join_attention;
+    return pass == &takt_pass_recognise || pass == &takt_pass_join_attention ||
+           pass == &takt_pass_tiny_weights;
 }
 
 takt_status takt_pipeline_run(takt_ctx *ctx, const takt_graph *in,

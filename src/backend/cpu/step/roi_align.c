@@ -133,9 +133,13 @@ static void run_unit(const takt_step *s, const takt_task *t, const takt_roi_data
             g.count_y = 0;
         fill(f, &b, &g);
         const double divisor = b.is_max ? 1 : takt_roi_divisor(&g);
-        for (size_t c = 0; c < b.channels; c++)
-            takt_dtype_put_f(s->out[0].dtype, y, (region * channels + from + c) * f->bins + bin,
-                             b.value[c] / divisor);
+        const size_t at = (region * channels + from) * f->bins + bin;
+        if (s->out[0].dtype == TAKT_F32)
+            for (size_t c = 0; c < b.channels; c++)
+                ((float *)y)[at + c * f->bins] = (float)(b.value[c] / divisor);
+        else
+            for (size_t c = 0; c < b.channels; c++)
+                takt_dtype_put_f(s->out[0].dtype, y, at + c * f->bins, b.value[c] / divisor);
     }
 }
 

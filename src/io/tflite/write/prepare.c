@@ -255,8 +255,8 @@ static takt_status stages(takt_arena *arena, const takt_graph *in, const takt_te
     takt_graph *next = NULL;
     TAKT_TRY(takt_pass_choose(
         in->ctx,
-        "-bytes,-quantized,-siblings,-padded-taps,-winograd,-reduce-strength,-widen-late,"
-        "-narrow-activations",
+        "-tiny-weights,-bytes,-quantized,-siblings,-padded-taps,-winograd,-reduce-strength,"
+        "-widen-late,-narrow-activations",
         &pipeline.choice));
     const takt_tensor *slots = slots_of(arena, in, given);
     if (slots == NULL)
