@@ -111,11 +111,10 @@ static takt_status stages(const takt_model *m, takt_arena *arena, bool is_traine
     const bool transposes = is_transposed(*g);
     TAKT_TRY(takt_pass_choose(
         m->ctx,
-        transposes
-            ? "-recognise,-join-attention,-tiny-weights,-padded-taps,-winograd,-siblings,"
-              "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-activations"
-            : "-recognise,-join-attention,-tiny-weights,-layout,-padded-taps,-winograd,"
-              "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,-narrow-activations",
+        transposes ? "-recognise,-join-attention,-tiny-weights,-padded-taps,-winograd,-siblings,"
+                     "-bytes,-quantized,-reduce-strength,-widen-late,-narrow-activations"
+                   : "-recognise,-join-attention,-tiny-weights,-layout,-padded-taps,-winograd,"
+                     "-siblings,-bytes,-quantized,-reduce-strength,-widen-late,-narrow-activations",
         &pipeline.choice));
     const int passes = transposes ? 2 : 1; /* the second is for what is between the new layouts */
     for (int i = 0; i < passes; i++)

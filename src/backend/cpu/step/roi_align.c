@@ -3,8 +3,8 @@
  * Where a bin reads, and with which weights, is found once for a block of channels. Sums are in
  * double and in the interpreter's order, so that the bits are its bits.
  */
-#include "backend/cpu/cpu.h"
 #include "op/record/roi_align.h"
+#include "backend/cpu/cpu.h"
 #include "op/util/roi.h"
 
 enum {
