@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "progress.h"
@@ -148,11 +149,18 @@ static void tell_epoch(const tool_training *g, const tally *sum, double loss, do
 
 /* ---- an epoch ---- */
 
+/* The name of the field is kept from the training's own batch, since those of the loader are freed
+ * before it is reported. */
 static void find_bad(tool_training *g, const tool_batch *batch, size_t count)
 {
     size_t row;
-    if (tool_batch_bad(batch, count, &row, &g->bad_field))
-        g->bad_sample = tool_loader_sample(g->loader, batch, row);
+    const char *field;
+    if (!tool_batch_bad(batch, count, &row, &field))
+        return;
+    g->bad_sample = tool_loader_sample(g->loader, batch, row);
+    for (size_t i = 0; i < g->batch.count; i++)
+        if (strcmp(g->batch.field[i], field) == 0)
+            g->bad_field = g->batch.field[i];
 }
 
 static takt_status one_step(tool_training *g, tally *sum)
