@@ -42,19 +42,21 @@ typedef struct takt_data_options {
     /** What the data was decoded from, for example path, size and time of its files, and the
      *  other options; needed with `cache`. */
     const char *cache_stamp;
-    /** Form that pictures of a folder or list get: 1 or 3 channels, grey and colours become each
-     *  other, and sizes. 0 in all: pictures have one form, that of the first. */
+    /** Channels (1 or 3) and size that pictures of a folder or list are converted to; grey and
+     *  colour pictures are converted into each other. All 0: every picture must have the channels
+     *  and size of the first. */
     int64_t picture_channels, picture_height, picture_width;
-    /** The middle of a picture gets that form, of its proportions; default: all of it. */
+    /** Crop the centre of a picture to the requested proportions; default: stretch the whole
+     *  picture. */
     bool picture_crop;
-    /** Of each channel of pictures of bytes, after `scale`: (value - mean) / deviation. A deviation
-     *  of 0 is 1. */
+    /** Normalisation of each channel of byte pictures, after `scale`: (value - mean) / deviation. A
+     *  deviation of 0 means 1. */
     double picture_mean[3], picture_deviation[3];
-    /** Characters per sample of a text where `window` is 0, as many as a model takes; default 64.
-     *  Ignored for other data. */
+    /** Characters per sample of a text if `window` is 0, for example the length that the model
+     *  takes; default 64. Ignored for other data. */
     int64_t usual_window;
-    /** Of a table: what becomes of cells that are empty, NA, N/A, NaN, null or "?". "skip" leaves
-     *  their rows out; a number replaces them, but for labels. NULL: they are errors. */
+    /** How a table's missing cells (empty, NA, N/A, NaN, null or "?") are treated: "skip" drops
+     *  their rows, a number replaces them, except in the label column. NULL: they are errors. */
     const char *missing;
 } takt_data_options;
 
@@ -76,20 +78,20 @@ TAKT_API uint64_t takt_data_count(const takt_data *data);
 TAKT_API size_t takt_data_field_count(const takt_data *data);
 /** dims[0] counts the samples. NULL beyond the last. Valid as long as the data set. */
 TAKT_API const takt_desc *takt_data_field(const takt_data *data, size_t index);
-/** How many classes the labels have; 0: they are not class numbers. */
+/** Number of classes; 0 if the labels are not class numbers. */
 TAKT_API int64_t takt_data_classes(const takt_data *data);
-/** The word that labels have for a class in a table, list or folder; NULL: they are numbers. Valid
- *  as long as the data set. */
+/** The name of a class, if a table, list or folder names its classes; NULL if labels are numbers.
+ *  Valid as long as the data set. */
 TAKT_API const char *takt_data_class_name(const takt_data *data, int64_t index);
 /** The file that a field of a sample was read from; the path of the data set if that is not known,
  *  as with cached data. NULL beyond the last sample. Valid as long as the data set. */
 TAKT_API const char *takt_data_source(const takt_data *data, const char *field, uint64_t sample);
-/** Samples a second of WAV files; 0: the data set has none, or they do not say. Files of different
- *  rates are refused by takt_data_open. */
+/** Sample rate of WAV files in Hz; 0 if the data set has none, or it is unknown. takt_data_open
+ *  refuses files of different rates. */
 TAKT_API int64_t takt_data_rate(const takt_data *data);
 
-/** How many pictures had another form than takt_data_options.picture_width and the others ask for;
- *  0 also where cached data was read. */
+/** How many pictures were converted to the channels and size that takt_data_options requests; 0
+ *  also if cached data was read. */
 TAKT_API uint64_t takt_data_reformed(const takt_data *data);
 /** Resizes f32[channels, height, width] to the sizes of `to`, by the triangle filter. Views are
  *  dense and on the host.
@@ -98,8 +100,9 @@ TAKT_API uint64_t takt_data_reformed(const takt_data *data);
 TAKT_API TAKT_MUST_USE takt_status takt_picture_resize(takt_ctx *ctx, const takt_tensor_view *from,
                                                        const takt_tensor_view *to);
 
-/** Which of `count` samples comes at `position` of an epoch: a permutation that depends on seed and
- *  epoch only, computed without extra memory. `position` must be below `count`. */
+/** The index of the sample at `position` of a shuffled epoch of `count` samples: a permutation that
+ *  depends on seed and epoch only, computed without extra memory. `position` must be below `count`.
+ */
 TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position);
 /** Copies samples `rows[0 … count)` of a field to `to`, whose first dimension is `count`; the
  *  others must hold as many elements as the field's sample. Converts to the element type of

@@ -31,7 +31,7 @@ typedef struct takt_metric_result {
     const char *name;
     double value;
     takt_interval ci;
-    uint64_t samples; /**< rows of the output that counted */
+    uint64_t samples; /**< rows of the output that were counted */
 } takt_metric_result;
 
 /** `metrics` are comma-separated names: top1, top5, f1, auc, mse, mae, ppl.
@@ -44,7 +44,7 @@ TAKT_API void takt_evaluation_destroy(takt_evaluation *eval);
 
 /** Outputs of a batch and their targets: class numbers without the output's last axis, or without
  *  axis 1 where only that fits ([batch, classes, rows, columns]), or numbers of the output's shape.
- * Rows whose class is negative are left out. After a failure the evaluation can only be destroyed.
+ *  Rows whose class is negative are ignored. After a failure the evaluation can only be destroyed.
  *
  *  @return TAKT_ERR_FORMAT for a class that the output does not have, naming the sample;
  *          TAKT_ERR_ARGUMENT for views that do not match; TAKT_ERR_MEMORY */

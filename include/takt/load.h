@@ -1,5 +1,5 @@
 /**
- * load.h - sessions under load: many streams, random arrivals, everything at once.
+ * load.h - load tests of sessions: streams, random arrivals, offline batches.
  *
  *     takt_load load;
  *     takt_scenario_options options = {.scenario = TAKT_SERVER, .qps = 200};
@@ -65,7 +65,7 @@ typedef struct takt_peak {
     size_t try_count;
 } takt_peak;
 
-/** Finds it by bisection, within 95 % of what the sessions can do offline. `load` is that of the
+/** Finds it by bisection, up to 95 % of the offline rate of the sessions. `load` is that of the
  *  best rate, or of the lowest one tried.
  *
  *  @return what takt_sessions_load returns; TAKT_ERR_ARGUMENT for an SLO without a limit. `load` is

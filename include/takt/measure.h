@@ -161,7 +161,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_profile_print(const takt_profile *profil
 /** The run as a whole. */
 typedef struct takt_profile_summary {
     takt_stats latency; /**< without timing the steps */
-    double floor_ns;    /**< what the ceilings would allow; 0: unknown */
+    double floor_ns;    /**< roofline minimum by the ceilings; 0: unknown */
     double flops, bytes;
 } takt_profile_summary;
 
@@ -206,8 +206,8 @@ typedef struct takt_bench_case {
     double qps;     /**< TAKT_SERVER: queries a second */
     bool find_peak; /**< TAKT_SERVER: instead of `qps`, the highest rate that meets the SLO */
     takt_slo slo;   /**< the result says whether it is met */
-    /** Called while a single stream is measured, so that the bench can be saved in case the process
-     *  is killed: its last case is marked incomplete. May be NULL. */
+    /** Called while a single stream is measured, so that the results can be saved in case the
+     *  process is killed: the last case is marked incomplete. May be NULL. */
     takt_status (*keep)(void *user);
     void *keep_user;
 } takt_bench_case;

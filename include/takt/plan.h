@@ -288,7 +288,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_plan_take(takt_model *model,
 TAKT_API TAKT_MUST_USE takt_status takt_plan_get(const takt_model *model,
                                                  const takt_plan_options *options,
                                                  takt_plan **plan);
-/** NULL if the backend can be used here, else the reason, also for unknown names. */
+/** NULL if the backend can be used here, else the reason why not; unknown names have one, too. */
 TAKT_API const char *takt_backend_available(const char *name);
 /** The backends: name, whether they can be used or why not, and what they are good for. */
 TAKT_API TAKT_MUST_USE takt_status takt_backend_list(takt_ctx *ctx, takt_format format,

@@ -35,7 +35,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_inspect(const takt_model *model, t
 TAKT_API TAKT_MUST_USE takt_status takt_model_summary(const takt_model *model, const char *sizes,
                                                       takt_format format, takt_sink_fn *sink,
                                                       void *user);
-/** The graph as text. */
+/** The graph as text; `elide` shortens constants. */
 TAKT_API TAKT_MUST_USE takt_status takt_model_print(const takt_model *model, bool elide,
                                                     takt_sink_fn *sink, void *user);
 
@@ -129,7 +129,7 @@ typedef struct takt_curve {
     size_t checks;
 } takt_curve;
 
-/** Draws it as SVG, or as PNG. Of more than a few hundred steps means are drawn. */
+/** Draws the curve as SVG, or as PNG. With more than a few hundred steps, means are drawn. */
 TAKT_API TAKT_MUST_USE takt_status takt_curve_write(takt_ctx *ctx, const takt_curve *curve,
                                                     bool is_png, takt_sink_fn *sink, void *user);
 

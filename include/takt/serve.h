@@ -32,7 +32,7 @@ typedef struct takt_server_options {
     size_t size;
     const char *host;            /**< numeric address or "localhost"; default 127.0.0.1 */
     int port;                    /**< 0: any that is free, see takt_server_port */
-    int parallel;                /**< texts generated at a time; default 1 */
+    int parallel;                /**< texts generated concurrently; default 1 */
     int queue;                   /**< requests that may be queued; default 64 */
     int connections;             /**< open at a time; default 256, at most 2048 */
     int64_t body_bytes;          /**< of one request; default 4 MiB */
@@ -41,8 +41,8 @@ typedef struct takt_server_options {
     size_t api_key_count;
     const char *chat_template; /**< a name of takt_chat_name, or a text; default: the model's own */
     takt_generator_options text; /**< `activations`: default int8 for models that generate text */
-    /** Speculation, as in takt_generate_options: a draft model by path, with one cache for all
-     *  texts, or look-up. Used while only one text is generated; texts stay the same. */
+    /** Speculative decoding, as in takt_generate_options: a draft model by path, with one cache for
+     *  all texts, or look-up. Used while only one text is generated; texts stay the same. */
     const char *draft;
     bool lookup;
     size_t draft_max;
@@ -84,8 +84,8 @@ typedef struct takt_server_memory {
 } takt_server_memory;
 /** Fills `*memory`; zeros without a language model. */
 TAKT_API void takt_server_query(const takt_server *server, takt_server_memory *memory);
-/** What a server would have for a language model, without a draft: no weight is read, and nothing
- *  stays allocated. The figures are those of takt_server_query.
+/** The memory that a server would need for a language model, without a draft: no weight is read,
+ *  and nothing stays allocated. The figures are those of takt_server_query.
  *
  *  @return what takt_server_open returns for such a model; TAKT_ERR_ARGUMENT (1003) if it has an
  *  encoder */

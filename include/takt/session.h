@@ -46,8 +46,9 @@ typedef struct takt_session_options {
     takt_pool *pool; /**< borrowed until the session dies, of at most the plan's threads; default:
                         the session's own pool */
     /** Memory for activations and scratch, 64-byte aligned, which other sessions may use between
-     *  runs; default: allocated. In a given one lie no outputs: those that nobody binds get memory
-     *  of their own, in addition to takt_plan_info.io, which counts some of them in the arena. */
+     *  runs; default: allocated. A given arena holds no outputs: unbound outputs get
+     *  memory of their own, in addition to takt_plan_info.io, which counts some of them in the
+     *  arena. */
     void *arena;
     uint64_t arena_bytes;
     int64_t spin_ns;  /**< how long a worker of the session's own pool spins before it sleeps; 0: 50
@@ -212,15 +213,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_state_load(takt_session *session
  *  @return what takt_session_create returns */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);
-/** Makes the next run as fast as the others: memory of outputs, pages of the arena, threads, and,
- *  if every input has data, one run whose effect on the state is undone.
+/** Makes the next run as fast as later ones: allocates memory of outputs, touches the pages of the
+ *  arena, wakes the threads, and, if every input has data, runs once and undoes the effect on the
+ *  state.
  *
  *  @return what takt_session_run returns; the state is as before */
 TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);
-/** Other sizes ("batch=8,seq=128") for the named dimensions. `model` is the one that the session's
- *  plan was made from: a plan keeps only the weights that it needs, so the model must be passed
- *  again. The new plan has the old one's options and comes from the cache; state is kept; what was
- *  bound must be bound again, and inputs in the session's own memory must be written again.
+/** Changes the sizes of the named dimensions ("batch=8,seq=128"). `model` is the one that the
+ * session's plan was made from: a plan keeps only the weights that it needs, so the model must be
+ * passed again. The new plan has the old one's options and comes from the cache; state is kept;
+ * what was bound must be bound again, and inputs in the session's own memory must be written again.
  *  TAKT_ERR_SHAPE if a state's shape depends on the sizes. On failure the session is unchanged. */
 TAKT_API TAKT_MUST_USE takt_status takt_session_reshape(takt_session *session,
                                                         const takt_model *model, const char *sizes);
@@ -236,8 +238,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_fit(takt_session *session, const
 /** What takt_prepare did for one size. */
 typedef struct takt_prepared {
     const char *sizes;   /**< "batch=8,seq=2" */
-    uint64_t plan_ns;    /**< to make the plan; 0: it was in the cache */
-    uint64_t warmup_ns;  /**< to touch its pages, wake its threads and run once */
+    uint64_t plan_ns;    /**< time to make the plan; 0: it was in the cache */
+    uint64_t warmup_ns;  /**< time to touch its pages, wake its threads and run once */
     uint64_t peak_bytes; /**< as in takt_plan_info */
 } takt_prepared;
 typedef void takt_prepared_fn(void *user, const takt_prepared *one);

@@ -8,9 +8,9 @@
  *     takt_model_quantize(model, &options, TAKT_FORMAT_TEXT, sink, user, &small);
  *     takt_model_save(small, "small.onnx", NULL);
  *
- * What comes out is an ordinary model: every verb, format and backend takes it. A layer becomes
- * integers only if that is measured to be faster on this machine, unless `size_first` says
- * otherwise; the report tells what was measured and why each layer was taken or left.
+ * The result is an ordinary model, which every verb, format and backend accepts. A layer is
+ * converted to integers only if that is measured to be faster on this machine, unless `size_first`
+ * is set; the report lists the measurements and why each layer was converted or kept.
  * docs/shrinking.md.
  *
  * Threads: any; the model that is given is only read.
@@ -39,14 +39,14 @@ typedef void takt_progress_fn(void *user, const char *what, uint64_t done, uint6
 /** What takt_model_quantize did. */
 typedef struct takt_quantize_summary {
     size_t layers;    /**< convolutions and products with weights */
-    size_t taken;     /**< that became integers */
+    size_t taken;     /**< layers that were converted to integers */
     size_t equalized; /**< pairs of neighbours that were scaled against each other */
     size_t returns;   /**< values between integer layers that are stored as floats */
     uint64_t bytes_before, bytes_after; /**< of weights and constants */
     takt_comparison time;               /**< the whole, before and after */
-    uint64_t samples;                   /**< that were scored; 0: none */
-    uint64_t hits_before, hits_after;   /**< how many of them were right */
-    size_t smoothed;                    /**< norms whose outliers went into weights */
+    uint64_t samples;                   /**< samples that were scored; 0: none */
+    uint64_t hits_before, hits_after;   /**< correct predictions among them */
+    size_t smoothed;                    /**< norms whose outliers were moved into weights */
 } takt_quantize_summary;
 
 /** Zero in any field means the default, so `{0}` is always valid. */
@@ -75,8 +75,8 @@ typedef struct takt_quantize_options {
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;
     bool size_first;    /**< take layers that are not measured faster, too */
-    bool no_correction; /**< leave biases as they are: by default the mean of the rounding error on
-                             the data is taken off them */
+    bool no_correction; /**< leave biases unchanged: by default the mean rounding error on the data
+                         is subtracted from them */
     bool equalize;      /**< scale channels of neighbouring layers against each other first, so that
                              they share a grid well */
     const char *sizes;  /**< "seq=64": named dimensions other than the samples; default 1 each */
@@ -96,9 +96,9 @@ typedef struct takt_quantize_options {
 /**
  * A model whose layers compute on integers: `takt quantize`.
  *
- * The report is written first, then the model is handed out. TAKT_ERR_REQUIREMENT (7503) if the
- * budget cannot be met; the message names the nearest that can. TAKT_ERR_UNSUPPORTED (7502) if
- * there is no layer to take, TAKT_ERR_ARGUMENT (7501) if the data does not fit. On failure
+ * The report is written before the model is returned. TAKT_ERR_REQUIREMENT (7503) if the budget
+ * cannot be met; the message names the nearest budget that can. TAKT_ERR_UNSUPPORTED (7502) if no
+ * layer can be converted, TAKT_ERR_ARGUMENT (7501) if the data does not fit. On failure
  * `*quantized` is NULL.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_quantize(const takt_model *model,
@@ -114,7 +114,7 @@ typedef struct takt_aware_options {
     const char *type;       /**< as in takt_quantize_options; default "int8" */
     const takt_data *calib; /**< samples that ranges of activations begin with: the first 256;
                                  "w8" and "w4" need none. Borrowed for the call */
-    /** Whether a layer stays f32, by its name; NULL: none need. */
+    /** Whether a layer stays f32, by its name; NULL: none does. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;
     const char *sizes; /**< "seq=64": named dimensions other than the samples; default 1 each */
@@ -129,7 +129,7 @@ typedef struct takt_aware_options {
  * straight through the rounding. Batch normalisation is folded into the weights first, with the
  * statistics that it has. Ranges of activations follow the batches. Train the result with
  * takt_trainer_create, export to it, then call takt_model_aware_convert. TAKT_ERR_UNSUPPORTED
- * (7502) if there is no layer to take, TAKT_ERR_ARGUMENT (7501) if the data does not fit.
+ * (7502) if no layer can be converted, TAKT_ERR_ARGUMENT (7501) if the data does not fit.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_aware(const takt_model *model,
                                                     const takt_aware_options *options,
@@ -146,8 +146,8 @@ typedef struct takt_text_quantize_options {
     size_t size;         /**< sizeof(takt_text_quantize_options), or 0 */
     const char *type;    /**< as in takt_text_convert */
     const char *imatrix; /**< importance matrix, from takt_imatrix_write or llama.cpp (GGUF); may be
-                              NULL. Errors count by it: worth it at 4 bits and below */
-    /** The type of a tensor, by its name: NULL where `type` is meant; "Q6_K", say. */
+                              NULL. Errors are weighted by it, which pays at 4 bits and below */
+    /** The type of a tensor, by its name, such as "Q6_K"; NULL selects `type`. */
     const char *(*type_of)(void *user, const char *tensor);
     void *user;
     uint64_t shard_bytes; /**< bytes of tensors in one part, as llama-gguf-split cuts files:
@@ -196,14 +196,14 @@ typedef struct takt_prune_summary {
 /** Zero in any field means the default, so `{0}` is always valid, but for the amount. */
 typedef struct takt_prune_options {
     size_t size;           /**< sizeof(takt_prune_options), or 0 */
-    double amount;         /**< 0.3: this part of the channels of every group, rounded down, then
-                              to `multiple` */
+    double amount;         /**< 0.3: remove 30 % of the channels of every group, rounded down, then
+                          to `multiple` */
     const char *criterion; /**< which channels go first: "magnitude" (default), by all weights of a
                               channel; "bn", by the scale of its batch normalisation, where it has
                               one; or "taylor", by the change of the loss on `data` */
     const takt_data *data; /**< samples with labels, for "taylor"; borrowed for the call */
     bool unstructured;     /**< single weights become zero instead; the report has the gain */
-    /** Whether the channels of a layer stay, by its name; NULL: none need. */
+    /** Whether a layer keeps all its channels, by its name; NULL: none does. */
     bool (*keeps)(void *user, const char *layer);
     void *keeps_user;
     const char *sizes; /**< "batch=8": named dimensions for times and counts; default 1 each */
@@ -221,14 +221,14 @@ typedef struct takt_prune_options {
 } takt_prune_options;
 
 /**
- * A model without the channels that are worth least: `takt prune`.
+ * A model without its least important channels: `takt prune`.
  *
  * A channel goes with everything that belongs to it: columns of the next layer, scales of norms,
  * the other branch of a residual, its place in a concatenation, the gates and the state of a
  * recurrent unit; heads of attention go as a whole.
- * What reaches an input or an output of the model stays. Parameters stay parameters, so that the
- * result can be trained on. TAKT_ERR_ARGUMENT (7504) if a layer would lose its last channel,
- * TAKT_ERR_UNSUPPORTED (7502) if nothing can go. On failure `*pruned` is NULL.
+ * Channels that reach an input or an output of the model are kept. Parameters stay parameters, so
+ * that training can continue. TAKT_ERR_ARGUMENT (7504) if a layer would lose its last channel,
+ * TAKT_ERR_UNSUPPORTED (7502) if nothing can be removed. On failure `*pruned` is NULL.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_prune(const takt_model *model,
                                                     const takt_prune_options *options,
@@ -247,7 +247,7 @@ typedef struct takt_lowrank_summary {
 /** Either an energy or a rank must be given; zero in any other field means the default. */
 typedef struct takt_lowrank_options {
     size_t size;   /**< sizeof(takt_lowrank_options), or 0 */
-    double energy; /**< 0.99: the lowest rank that keeps this part of the squared singular values */
+    double energy; /**< 0.99: the lowest rank that keeps 99 % of the squared singular values */
     int64_t rank;  /**< or the rank itself */
     /** Whether a layer is left unchanged, by its name; NULL: none is. */
     bool (*keeps)(void *user, const char *layer);
@@ -264,11 +264,11 @@ typedef struct takt_lowrank_options {
 } takt_lowrank_options;
 
 /**
- * A model whose products and convolutions are two thinner ones: `takt lowrank`.
+ * A model whose products and convolutions are factored into two thinner ones: `takt lowrank`.
  *
- * By singular values in f64. A layer is replaced only where that is measured faster, or with
- * size_first where it has fewer parameters. TAKT_ERR_ARGUMENT (7505) for a rank of 0,
- * TAKT_ERR_UNSUPPORTED (7502) if no layer was replaced. On failure `*factored` is NULL.
+ * The factors come from singular values in f64. A layer is replaced only if that is measured to be
+ * faster, or, with size_first, if it has fewer parameters. TAKT_ERR_ARGUMENT (7505) for a rank of
+ * 0, TAKT_ERR_UNSUPPORTED (7502) if no layer was replaced. On failure `*factored` is NULL.
  */
 TAKT_API TAKT_MUST_USE takt_status takt_model_lowrank(const takt_model *model,
                                                       const takt_lowrank_options *options,
@@ -299,16 +299,16 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_distill(const takt_model *student,
                                                       const takt_model *teacher,
                                                       const takt_distill_options *options,
                                                       takt_model **both);
-/** Weights and states by name, where both models have them in the same size. Plans made from `to`
- *  before keep theirs.
+/** Copies weights and states by name, where both models have them in the same size. Existing plans
+ *  of `to` keep the old values.
  *
  *  @return TAKT_ERR_NOT_FOUND if they have none in common: `to` is then unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_model_copy_weights(takt_model *to, const takt_model *from);
 
 /* ---- single arrays ---- */
 
-/** What `bits` bits make of `w`: every element rounded to a grid that spans all of them, as f32.
- *  Symmetric grids have zero in their middle, others where it fits best. Both are dense f32 of one
+/** Rounds every element of `w` to a grid of 2^bits levels that spans all of them, as f32. Symmetric
+ *  grids have zero in their middle, others where it fits best. Both are dense f32 of one
  *  shape and may be the same; 2 to 16 bits.
  *
  *  @return TAKT_ERR_ARGUMENT for other bits or views, or an element that is not finite; nothing is

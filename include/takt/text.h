@@ -1,5 +1,5 @@
 /**
- * text.h - language models: texts go in, texts come out.
+ * text.h - language models: generating, scoring and embedding text.
  *
  *     takt_generator *writer;
  *     takt_generate_options how = {.max_tokens = 64};
@@ -8,10 +8,10 @@
  *     takt_generate(writer, "Once upon a time", &how, sink, user, NULL);
  *     takt_generator_destroy(writer);
  *
- * A generator is a model, its tokenizer and a session. Keys and values of the tokens read stay in
- * the session's state, whose size is known before the first weight is read. The text depends on the
- * model, the prompt, the settings and the seed; not on threads, instruction sets or how a prompt is
- * split. One caller at a time.
+ * A generator is a model, its tokenizer and a session. The keys and values of all tokens read are
+ * kept in the session's state, whose size is known before the first weight is read. The text
+ * depends on the model, the prompt, the settings and the seed, not on threads, instruction sets or
+ * how a prompt is split.
  *
  * Threads: one at a time for each generator or embedder, different ones at once (takt.h).
  */
@@ -32,8 +32,8 @@ typedef struct takt_generator takt_generator;
 typedef struct takt_generator_options {
     size_t size;
     const char *tokenizer; /**< file or folder; default: the model's own */
-    int64_t context;       /**< tokens that are kept; default: as trained, at most 4096 */
-    int64_t batch;         /**< tokens of a prompt that are read at once; default 128 */
+    int64_t context;       /**< size of the context in tokens; default: as trained, at most 4096 */
+    int64_t batch;         /**< tokens of a prompt that one run reads; default 128 */
     int threads;           /**< default: as for plans */
     const char *isa;       /**< "scalar", "avx2", …: upper limit; default: none */
     /** "f32" (default), or "int8": activations are quantised to 8 bits in blocks of the weights'
@@ -55,7 +55,7 @@ typedef struct takt_generator_options {
 } takt_generator_options;
 
 /** Opens a GGUF file, or a Hugging Face folder. A GGUF file stays open: weights are read when they
- *  are needed, once as a rule, and what they are packed from is not kept.
+ *  are needed, normally once, and the originals of packed weights are not kept.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model does not generate text; what takt_model_load,
  *  takt_tokenizer_load and takt_plan_create return */
@@ -77,10 +77,9 @@ TAKT_API bool takt_generator_has_encoder(const takt_generator *generator);
 /** Capacity in tokens, and tokens read so far. */
 TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
-/** Forgets everything that was read. */
+/** Discards all tokens that were read. */
 TAKT_API void takt_generator_reset(takt_generator *generator);
-/** Forgets everything after the first `position` tokens. There are no scores until something is
- *  read.
+/** Discards all tokens after the first `position`. There are no scores until more tokens are read.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3765) if every token changes the whole state, as in Mamba */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
@@ -101,7 +100,7 @@ TAKT_API void takt_generator_cancel(takt_generator *generator);
 TAKT_API TAKT_MUST_USE takt_status takt_generator_save(takt_generator *generator, const char *path);
 TAKT_API TAKT_MUST_USE takt_status takt_generator_load(takt_generator *generator, const char *path);
 
-/** Reads tokens. Afterwards takt_generator_scores has the scores of what comes next.
+/** Reads tokens. Afterwards takt_generator_scores returns the scores of the next token.
  *
  *  @return TAKT_ERR_RANGE (3714) for an id that is not in the vocabulary, TAKT_ERR_ARGUMENT (1001)
  *  if the context has no room for them: then nothing was read; what takt_session_run returns */
@@ -113,15 +112,15 @@ TAKT_API size_t takt_generator_vocabulary(const takt_generator *generator);
  *  call. */
 TAKT_API const float *takt_generator_scores(const takt_generator *generator, size_t *count);
 /** Reads tokens, and returns the log-probability of each one given those before it: `logs[i]` is
- *  that of ids[i + 1], so it has count - 1 elements. Forgets what was read before.
+ *  that of ids[i + 1], so it has count - 1 elements. Tokens read before are discarded.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model has an encoder */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rate(takt_generator *generator,
                                                        const int32_t *ids, size_t count,
                                                        double *logs);
 
-/** The scores after token `index`, one for each token of the vocabulary; valid during the call. Not
- *  0: reading ends. */
+/** Receives the scores after token `index`, one for each token of the vocabulary; valid during the
+ *  call. A result other than 0 ends reading. */
 typedef int takt_scores_fn(void *user, size_t index, const float *scores, size_t count);
 /** Reads tokens as takt_generator_rate does, and passes the scores after each but the last to
  *  `each`, in order.
@@ -171,8 +170,8 @@ typedef struct takt_sampling {
     size_t dry_breaker_count;
 } takt_sampling;
 
-/** Chooses a token by scores. `history` is what came before, and may be NULL; its count is the
- *  position, and equal settings draw equal numbers at equal positions. Mirostat keeps nothing
+/** Samples a token from scores. `history` has the tokens so far, and may be NULL; its count is the
+ *  position, and equal settings draw equal numbers at equal positions. Mirostat keeps no state
  *  between calls. */
 TAKT_API TAKT_MUST_USE takt_status takt_token_draw(takt_ctx *ctx, const float *scores, size_t count,
                                                    const takt_sampling *sampling,
@@ -188,9 +187,9 @@ typedef enum takt_text_end {
 
 typedef struct takt_generated {
     size_t prompt_tokens, tokens;
-    double prompt_ns, ns; /**< to read the prompt, and to write the rest */
+    double prompt_ns, ns; /**< time to read the prompt, and to generate the rest */
     takt_text_end end;
-    size_t drafted, accepted; /**< tokens that were guessed, and guesses that were right */
+    size_t drafted, accepted; /**< tokens that were drafted, and drafts that were accepted */
     size_t cached_tokens;     /**< tokens of the prompt that had been read before */
 } takt_generated;
 
@@ -204,15 +203,15 @@ typedef struct takt_generate_options {
     const takt_grammar *grammar; /**< constrains the text; may be NULL */
     const char *const *stops;    /**< more stop strings */
     size_t stop_count;
-    /** Speculation: tokens that are guessed and then read in one run. The text is the same, and
-     *  faster where guesses are right. A draft is a smaller model with the same vocabulary, which
-     *  must outlive the call; it may be NULL. */
+    /** Speculative decoding: tokens are drafted and then verified in one run. The text is the same,
+     *  and faster where drafts are right. `draft` is a smaller model with the same vocabulary; it
+     *  must outlive the call, and may be NULL. */
     takt_generator *draft;
-    bool lookup;        /**< guess the tokens that followed the same tokens before */
-    size_t draft_max;   /**< tokens that are guessed at once; 0: 16 */
+    bool lookup;        /**< draft the tokens that followed the same tokens before */
+    size_t draft_max;   /**< tokens that are drafted at once; 0: 16 */
     double draft_p_min; /**< the draft stops below this probability; 0: 0.75, negative: never */
-    /** The prompt is the whole text: the common prefix with what was read before is kept, and the
-     *  rest forgotten. The result is the same as if all of it were read again. */
+    /** The prompt is the whole text: the prefix that it shares with the tokens read before is kept,
+     *  and the rest discarded. The result is the same as if all of it were read again. */
     bool reuse;
 } takt_generate_options;
 
@@ -232,8 +231,8 @@ typedef struct takt_prompts {
     const char *const *at;
     size_t count;
 } takt_prompts;
-/** Receives a piece of the text that continues prompt `index`. Returns not 0 to end it, below 0 to
- *  end all. */
+/** Receives a piece of the text that continues prompt `index`. A positive result ends this text, a
+ *  negative one all texts. */
 typedef int takt_many_fn(void *user, size_t index, const char *text, size_t length);
 /** Continues prompts as separate texts, up to `parallel` of the generator's options at a time: one
  *  run reads the next token of each. Every text is the one that takt_generate writes after
@@ -277,7 +276,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_embedder_open(takt_ctx *ctx, const char 
                                                       takt_embedder **embedder);
 /** Accepts NULL. */
 TAKT_API void takt_embedder_destroy(takt_embedder *embedder);
-/** Numbers of a vector. */
+/** Length of a vector. */
 TAKT_API size_t takt_embedder_size(const takt_embedder *embedder);
 /** `vector` has room for takt_embedder_size floats; it is normalised to length 1.
  *

@@ -44,7 +44,7 @@ typedef struct takt_stats {
     size_t mild, severe; /**< outliers beyond 1.5 and 3 interquartile ranges of the quartiles */
 } takt_stats;
 
-/** Of at least one finite number.
+/** Computes the statistics of one or more finite numbers.
  *
  *  @return TAKT_ERR_ARGUMENT without a value or if one is not finite, TAKT_ERR_MEMORY: all figures
  *  are then 0 */
@@ -97,8 +97,8 @@ TAKT_API void takt_timing_free(takt_ctx *ctx, takt_timing *timing);
 
 typedef enum takt_verdict {
     TAKT_SAME,         /**< within the margin */
-    TAKT_FASTER,       /**< whether the second is */
-    TAKT_SLOWER,       /**< whether the second is */
+    TAKT_FASTER,       /**< the second is faster than the first */
+    TAKT_SLOWER,       /**< the second is slower than the first */
     TAKT_INCONCLUSIVE, /**< too noisy, or too few blocks */
 } takt_verdict;
 

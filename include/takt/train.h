@@ -51,8 +51,8 @@ typedef struct takt_train_options {
                                 "constant" */
     uint64_t warmup;       /**< steps in which the rate grows from 0 */
     uint64_t steps;        /**< length of the training, for schedules that need it */
-    /** Parts of a batch whose gradients are computed one after the other and summed in order: less
-     *  memory for activations. Default 1. */
+    /** Parts of a batch whose gradients are computed one after the other and summed in order, which
+     *  takes less memory for activations. Default 1. */
     int64_t shards;
     double clip_norm;  /**< scale gradients so that their common norm is at most this; 0: no */
     double clip_value; /**< clip every element of a gradient to this; 0: no */
@@ -88,9 +88,9 @@ typedef struct takt_train_options {
 typedef struct takt_step_result {
     uint64_t step; /**< steps done so far, this one included */
     double loss;   /**< mean over the batch, before the update; 0 if `count` is */
-    double count;  /**< samples, or elements, that the mean is over, or the sum of their weights; 0:
-                        every label is ignored or of a class with weight 0 */
-    double hits;   /**< how many of these were right; -1 if the loss has no notion of it */
+    double count;  /**< samples, or elements, that the mean is over, or the sum of their weights; 0
+                    if every label is ignored or its class has weight 0 */
+    double hits;   /**< correct predictions among them; -1 if the loss does not define any */
     double rate;   /**< learning rate of this step */
     double norm;   /**< of the gradient before clipping; -1 unless clip_norm is set */
     double scale;  /**< of the loss, with amp "f16"; else 1 */
@@ -172,8 +172,8 @@ TAKT_API uint64_t takt_trainer_steps(const takt_trainer *trainer);
 /** How many numbers are trained, and how many parameters are frozen. */
 TAKT_API void takt_trainer_count(const takt_trainer *trainer, uint64_t *trained,
                                  size_t *frozen_parameters);
-/** What was changed at the model's end, as a sentence: "softmax was taken off: cross_entropy
- *  contains it", or "". Valid as long as the trainer. */
+/** What was changed at the model's end, as a sentence such as "softmax was taken off: cross_entropy
+ *  contains it"; "" if nothing was. Valid as long as the trainer. */
 TAKT_API const char *takt_trainer_note(const takt_trainer *trainer);
 
 /** Copies the trained weights and statistics into `model`, the one the trainer was made from;
@@ -193,9 +193,9 @@ TAKT_API TAKT_MUST_USE takt_status takt_trainer_save(const takt_trainer *trainer
  *  Waits first for a save that is under way, and returns its failure. */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_begin(takt_trainer *trainer, const char *path,
                                                            const char *note);
-/** Waits until such a save is done, and says whether it has succeeded; TAKT_OK if there is none.
+/** Waits for a save in the background to finish, and returns its status; TAKT_OK if there is none.
  *
- *  @return TAKT_ERR_IO if it has failed: an existing file at the path is unchanged */
+ *  @return TAKT_ERR_IO if it failed: an existing file at the path is unchanged */
 TAKT_API TAKT_MUST_USE takt_status takt_trainer_save_end(takt_trainer *trainer);
 /** Continues from such a file: TAKT_ERR_FORMAT if it is damaged or belongs to another model or
  *  other options; the trainer is then unchanged. `note` receives the text that was saved with it,

@@ -35,9 +35,9 @@ typedef struct takt_check_options {
 
 /** How many values of the model were checked, and what was found. */
 typedef struct takt_check_summary {
-    size_t values; /**< of floats, or quantised */
-    size_t does;   /**< outside the precision: on the data, or on every input */
-    size_t may;    /**< may be outside it, by their bounds */
+    size_t values; /**< values of floats, or quantised values */
+    size_t does;   /**< values that leave the range: on the data, or on every input */
+    size_t may;    /**< values that may leave it, by their bounds */
 } takt_check_summary;
 
 /**
@@ -96,7 +96,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_diff(const takt_model *reference,
 
 /** The verdict of takt_model_verify. */
 typedef enum takt_proof {
-    TAKT_PROOF_UNKNOWN, /**< neither within the time */
+    TAKT_PROOF_UNKNOWN, /**< neither proved nor refuted within the time */
     TAKT_PROOF_FOUND,   /**< the property holds for every input of its box */
     TAKT_PROOF_REFUTED, /**< an input was found, and the model breaks the property on it */
 } takt_proof;

@@ -58,7 +58,7 @@ TAKT_API TAKT_MUST_USE takt_status takt_model_param_put(takt_model *model, const
 TAKT_API TAKT_MUST_USE takt_status takt_weights_convert(takt_ctx *ctx, const char *from,
                                                         const char *to,
                                                         const takt_convert_options *options);
-/** Whether a file begins like a weights file rather than a model.
+/** Whether a file starts like a weights file rather than a model.
  *
  *  @return TAKT_ERR_IO if it cannot be read */
 TAKT_API TAKT_MUST_USE takt_status takt_weights_probe(takt_ctx *ctx, const char *path, bool *holds);
