@@ -42,12 +42,10 @@ typedef struct takt_data_options {
     /** What the data was decoded from, for example path, size and time of its files, and the
      *  other options; needed with `cache`. */
     const char *cache_stamp;
-    /** Channels (1 or 3) and size that pictures of a folder or list are converted to; grey and
-     *  colour pictures are converted into each other. All 0: every picture must have the channels
-     *  and size of the first. */
+    /** Channels (1 or 3, converting between grey and colour) and size of pictures of a folder or
+     *  list. All 0: they must have the channels and size of the first. */
     int64_t picture_channels, picture_height, picture_width;
-    /** Crop the centre of a picture to the requested proportions; default: stretch the whole
-     *  picture. */
+    /** Crop pictures to the requested proportions; default: stretch them. */
     bool picture_crop;
     /** Normalisation of each channel of byte pictures, after `scale`: (value - mean) / deviation. A
      *  deviation of 0 means 1. */
@@ -100,9 +98,8 @@ TAKT_API uint64_t takt_data_reformed(const takt_data *data);
 TAKT_API TAKT_MUST_USE takt_status takt_picture_resize(takt_ctx *ctx, const takt_tensor_view *from,
                                                        const takt_tensor_view *to);
 
-/** The index of the sample at `position` of a shuffled epoch of `count` samples: a permutation that
- *  depends on seed and epoch only, computed without extra memory. `position` must be below `count`.
- */
+/** The sample at `position` of a shuffled epoch of `count` samples: a permutation that depends on
+ *  seed and epoch only, computed without extra memory. `position` must be below `count`. */
 TAKT_API uint64_t takt_shuffle(uint64_t count, uint64_t seed, uint64_t epoch, uint64_t position);
 /** Copies samples `rows[0 … count)` of a field to `to`, whose first dimension is `count`; the
  *  others must hold as many elements as the field's sample. Converts to the element type of

@@ -46,9 +46,8 @@ typedef struct takt_session_options {
     takt_pool *pool; /**< borrowed until the session dies, of at most the plan's threads; default:
                         the session's own pool */
     /** Memory for activations and scratch, 64-byte aligned, which other sessions may use between
-     *  runs; default: allocated. A given arena holds no outputs: unbound outputs get
-     *  memory of their own, in addition to takt_plan_info.io, which counts some of them in the
-     *  arena. */
+     *  runs; default: allocated. A given arena holds no outputs: unbound outputs get their own
+     *  memory, in addition to takt_plan_info.io, which counts some of them in the arena. */
     void *arena;
     uint64_t arena_bytes;
     int64_t spin_ns;  /**< how long a worker of the session's own pool spins before it sleeps; 0: 50
@@ -213,9 +212,8 @@ TAKT_API TAKT_MUST_USE takt_status takt_session_state_load(takt_session *session
  *  @return what takt_session_create returns */
 TAKT_API TAKT_MUST_USE takt_status takt_session_clone(const takt_session *session,
                                                       takt_session **clone);
-/** Makes the next run as fast as later ones: allocates memory of outputs, touches the pages of the
- *  arena, wakes the threads, and, if every input has data, runs once and undoes the effect on the
- *  state.
+/** Makes the next run as fast as later ones: allocates outputs, touches the arena, wakes the
+ *  threads, and, if every input has data, runs once and restores the state.
  *
  *  @return what takt_session_run returns; the state is as before */
 TAKT_API TAKT_MUST_USE takt_status takt_session_warmup(takt_session *session);

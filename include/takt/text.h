@@ -79,7 +79,8 @@ TAKT_API int64_t takt_generator_context(const takt_generator *generator);
 TAKT_API int64_t takt_generator_position(const takt_generator *generator);
 /** Discards all tokens that were read. */
 TAKT_API void takt_generator_reset(takt_generator *generator);
-/** Discards all tokens after the first `position`. There are no scores until more tokens are read.
+/** Discards all tokens after the first `position`. There are no scores until more tokens are
+ *  read.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3765) if every token changes the whole state, as in Mamba */
 TAKT_API TAKT_MUST_USE takt_status takt_generator_rewind(takt_generator *generator,
