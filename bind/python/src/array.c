@@ -215,11 +215,11 @@ static PyGetSetDef properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-/* For types that buffers lack: NumPy would make an array of one object. */
-static PyObject *array_for_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
+/* Calls a function of takt._arrays with the array before its other arguments. */
+static PyObject *call_python(const char *name, PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *arrays = PyImport_ImportModule("takt._arrays"), *made = NULL;
-    PyObject *convert = arrays != NULL ? PyObject_GetAttrString(arrays, "for_numpy") : NULL;
+    PyObject *convert = arrays != NULL ? PyObject_GetAttrString(arrays, name) : NULL;
     PyObject *first = convert != NULL ? PyTuple_Pack(1, self) : NULL;
     PyObject *all = first != NULL ? PySequence_Concat(first, args) : NULL;
     if (all != NULL)
@@ -231,9 +231,26 @@ static PyObject *array_for_numpy(PyObject *self, PyObject *args, PyObject *kwarg
     return made;
 }
 
+/* For types that buffers lack: NumPy would make an array of one object. */
+static PyObject *array_for_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return call_python("for_numpy", self, args, kwargs);
+}
+
+/* For pickle and copy.deepcopy. */
+static PyObject *array_reduce(PyObject *self, PyObject *nothing)
+{
+    PyObject *none = PyTuple_New(0);
+    PyObject *made = none != NULL ? call_python("reduced", self, none, NULL) : NULL;
+    (void)nothing;
+    Py_XDECREF(none);
+    return made;
+}
+
 static PyMethodDef methods[] = {
     {"__array__", (PyCFunction)(void (*)(void))array_for_numpy, METH_VARARGS | METH_KEYWORDS,
      "A NumPy array, of ml_dtypes' types where NumPy has none: __array__(dtype=None, copy=None)."},
+    {"__reduce__", array_reduce, METH_NOARGS, "For pickle and copy: the elements are copied."},
     {"tolist", array_tolist, METH_NOARGS, "The elements as nested lists of Python's numbers."},
     {"item", array_item, METH_NOARGS, "The only element, as a Python number."},
     {"copy", array_copy, METH_NOARGS, "A dense copy with memory of its own."},
@@ -249,6 +266,38 @@ static Py_ssize_t length(PyObject *self)
         return (Py_ssize_t)view_of(self)->dims[0];
     PyErr_SetString(PyExc_TypeError, "an array without dimensions has no length");
     return -1;
+}
+
+/* Iteration: without it list(array) is refused, although the array has a length. */
+static PyObject *row(PyObject *self, Py_ssize_t index)
+{
+    const takt_tensor_view *v = view_of(self);
+    if (v->rank > 0 && index >= 0 && index < (Py_ssize_t)v->dims[0]) {
+        PyObject *key = PyLong_FromSsize_t(index);
+        PyObject *made = key != NULL ? array_subscript(self, key) : NULL;
+        Py_XDECREF(key);
+        return made;
+    }
+    PyErr_SetString(v->rank > 0 ? PyExc_IndexError : PyExc_TypeError,
+                    v->rank > 0 ? "beyond the last row"
+                                : "an array without dimensions has no rows");
+    return NULL;
+}
+
+static PyObject *as_float(PyObject *self)
+{
+    PyObject *only = array_item(self, NULL);
+    PyObject *made = only != NULL ? PyNumber_Float(only) : NULL;
+    Py_XDECREF(only);
+    return made;
+}
+
+static PyObject *as_int(PyObject *self)
+{
+    PyObject *only = array_item(self, NULL);
+    PyObject *made = only != NULL ? PyNumber_Long(only) : NULL;
+    Py_XDECREF(only);
+    return made;
 }
 
 static PyMemberDef members[] = {
@@ -269,6 +318,9 @@ PyObject *array_type(PyObject *module)
         {Py_tp_members, members},
         {Py_tp_repr, array_repr},
         {Py_sq_length, length},
+        {Py_sq_item, row},
+        {Py_nb_float, as_float},
+        {Py_nb_int, as_int},
         {Py_mp_length, length},
         {Py_mp_subscript, array_subscript},
         {Py_bf_getbuffer, getbuffer},

@@ -96,6 +96,23 @@ static PyObject *counts(PyObject *self, PyObject *nothing)
                          (long long)takt_data_classes(d->data));
 }
 
+static PyObject *names(PyObject *self, PyObject *nothing)
+{
+    const data_object *d = AS(data, self);
+    const char *name;
+    (void)nothing;
+    if (!is_open(d))
+        return NULL;
+    PyObject *list = PyList_New(0);
+    for (int64_t i = 0; list != NULL && (name = takt_data_class_name(d->data, i)) != NULL; i++) {
+        PyObject *one = PyUnicode_DecodeFSDefault(name);
+        if (one == NULL || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
 /* Bytes of pictures become f32, as models expect; labels are class numbers. */
 static takt_dtype wanted(const takt_desc *field)
 {
@@ -190,6 +207,7 @@ PyObject *module_shuffle(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"fields", fields, METH_NOARGS, "(name, dtype, dims) of each; dims[0] counts the samples"},
     {"counts", counts, METH_NOARGS, "(samples, classes)"},
+    {"names", names, METH_NOARGS, "the names of the classes; empty: they are numbers"},
     {"take", take, METH_O, "take(rows): an array of each field by name"},
     {"report", report, METH_VARARGS, "report(json=False)"},
     {NULL, NULL, 0, NULL},

@@ -74,9 +74,36 @@ def array(data: Any, dtype: Any = None) -> _takt.Array:
         raise ArgumentError(f"lists cannot be {made.dtype}: takt.ops.cast converts an array")
     if values:
         import struct
-        packed = struct.pack(f"={len(values)}{_CODES[made.dtype]}", *values)
+        try:
+            packed = struct.pack(f"={len(values)}{_CODES[made.dtype]}", *values)
+        except (struct.error, OverflowError) as error:
+            raise ArgumentError(f"an element does not fit {made.dtype}: {error}") from None
         memoryview(made).cast("B")[:] = packed
     return made
+
+
+def restored(elements: Any, dtype: str, shape: tuple[int, ...]) -> _takt.Array:
+    """The array of which `reduced` made these."""
+    if isinstance(elements, _takt.Array):
+        from . import ops
+        return asarray(ops.cast(elements, dtype=dtype))
+    made = _takt.empty(shape, dtype)
+    if elements:
+        memoryview(_plain(made)).cast("B")[:] = elements
+    return made
+
+
+def reduced(x: _takt.Array) -> Any:
+    """What pickle stores of an Array: its bytes, or of small types a wider array."""
+    if x.dtype in _SMALL:
+        from . import ops
+        return restored, (asarray(ops.cast(x, dtype=_SMALL[x.dtype][1])), x.dtype, x.shape)
+    return restored, (bytes(memoryview(_plain(x.copy()))), x.dtype, x.shape)
+
+
+def _plain(x: _takt.Array) -> _takt.Array:
+    """The same memory in a type that buffers have."""
+    return x if x.dtype in _CODES else _takt.view_as(x, "u16" if x.dtype == "bf16" else "u8")
 
 
 def asarray(data: Any) -> _takt.Array:
@@ -128,8 +155,7 @@ def numpy(x: Any) -> Any:
         return np.asarray(asarray(ops.cast(x, dtype=wide))).astype(getattr(ml_dtypes, name))
     if x.dtype not in names:
         raise ArgumentError(f"{x.dtype} has no type in NumPy: tolist() gives its elements")
-    raw = _takt.view_as(x, "u16" if x.dtype == "bf16" else "u8")
-    return np.asarray(memoryview(raw)).view(getattr(ml_dtypes, names[x.dtype]))
+    return np.asarray(memoryview(_plain(x))).view(getattr(ml_dtypes, names[x.dtype]))
 
 
 def for_numpy(x: _takt.Array, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -84,6 +84,9 @@ class CompiledModel(Session):
         """The plan for the sizes of the last call."""
         return self._model.plan(options=self._options, **self.sizes())
 
+    def __repr__(self) -> str:
+        return f"<takt.CompiledModel of {self._model!r}>"
+
     def get_profile_stats(self) -> ProfileStats:
         """Times of the calls so far, of a model that was compiled with profile=True."""
         raise StateError("calls are timed if the model is compiled with profile=True")

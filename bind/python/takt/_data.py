@@ -34,6 +34,12 @@ class Dataset:
         """How many classes the labels have; 0: they are not class numbers."""
         return int(self._raw.counts()[1])
 
+    @property
+    def class_names(self) -> Optional[list[str]]:
+        """The names of the classes by number, if a table, list or folder names them."""
+        names: list[str] = self._raw.names()
+        return names or None
+
     def __len__(self) -> int:
         return int(self._raw.counts()[0])
 
@@ -45,6 +51,8 @@ class Dataset:
         return made
 
     def __getitem__(self, index: int) -> dict[str, Any]:
+        if isinstance(index, slice):
+            raise TypeError("an index is a number: take(range(...)) gives several samples")
         at = index + len(self) if index < 0 else index
         if not 0 <= at < len(self):
             raise IndexError(f"sample {index} of {len(self)}")

@@ -10,7 +10,7 @@ from .errors import ArgumentError, NotFoundError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take longer than the rest of the package
-    from typing import Any, Callable, Iterator, Optional, Union
+    from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
     PathLike = Union[str, os.PathLike[str]]
 
@@ -283,8 +283,11 @@ class Model:
         exporters write them) become states with room for that many rows, written in place."""
         return Model(self._raw.derive("grow", str(operator.index(room))), self._path)
 
-    def gradient(self, output: Optional[str] = None, names: Optional[str] = None) -> "Model":
+    def gradient(self, output: Optional[str] = None,
+                 names: Union[str, Iterable[str], None] = None) -> "Model":
         """The same with outputs 'grad.NAME': gradients of the sum of an output."""
+        if names is not None and not isinstance(names, str):
+            names = ",".join(names)
         return Model(self._raw.derive("gradient", output, names), self._path)
 
     # ---- parameters ----
@@ -366,6 +369,9 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
     writes the same integers into a .tflite again. `dense_limit`: relations that would take more
     bytes become sets of tuples; 0: 256 MiB.
     """
+    if hasattr(path, "read") or (isinstance(path, bytes) and b"\0" in path):
+        raise ArgumentError("load() takes the path of a file: loads(bytes) reads a model from memory")
+
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,
                           inputs, to_train, keep_scales, _bytes(dense_limit))

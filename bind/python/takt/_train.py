@@ -209,6 +209,8 @@ class Trainer:
         """
         self._stopped = False
         _refuse_samples(data)
+        if epochs < 0:
+            raise ArgumentError(f"epochs is a number of at least 0, not {epochs}")
         for epoch in range(epochs):
             if self._stopped:
                 break

@@ -1,7 +1,9 @@
 """test_arrays.py - arrays: made, shared without a copy, cut, and refused."""
 import array as stdlib
+import copy
 import ctypes
 import gc
+import pickle
 import unittest
 
 import takt
@@ -59,6 +61,32 @@ class Arrays(unittest.TestCase):
         for bad in ([[1], [1, 2]], [1, [2]], [[1], 2]):
             with self.assertRaises(takt.ArgumentError):
                 takt.array(bad)
+
+    def test_rows_and_numbers(self):
+        a = takt.array([[1.5, 2.0], [3.0, 4.0]])
+        self.assertEqual([row.tolist() for row in a], [[1.5, 2.0], [3.0, 4.0]])
+        self.assertEqual((float(a[0, 0]), float(takt.array([2.5])), int(takt.array([7]))),
+                         (1.5, 2.5, 7))
+        with self.assertRaisesRegex(takt.ArgumentError, "one element"):
+            float(a)
+        with self.assertRaisesRegex(TypeError, "no rows"):
+            list(takt.zeros(()))
+
+    def test_copied_by_pickle(self):
+        a = takt.array([[1.0, 2.0], [3.0, 4.0]])
+        for one in (a, a[:, 1], takt.zeros((0, 3)), takt.zeros((), "i64"),
+                    takt.ops.cast(a, dtype="bf16"), takt.ops.cast(a[0], dtype="i4")):
+            again = pickle.loads(pickle.dumps(takt.asarray(one)))
+            self.assertEqual((again.dtype, again.shape), (one.dtype, one.shape))
+            self.assertEqual(again.tolist(), one.tolist())
+        other = copy.deepcopy(a)
+        memoryview(other)[0, 0] = 9.0
+        self.assertEqual(a.tolist(), [[1, 2], [3, 4]])
+
+    def test_elements_that_are_no_numbers(self):
+        for wrong, dtype in ((["a"], None), ([300], "u8"), ([2.5], "i64")):
+            with self.assertRaisesRegex(takt.ArgumentError, "does not fit"):
+                takt.array(wrong, dtype)
 
     def test_properties(self):
         x = takt.zeros((2, 3), "f64")

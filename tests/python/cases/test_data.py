@@ -22,8 +22,19 @@ class Tables(unittest.TestCase):
             data = takt.Dataset(path, missing="skip")
             self.assertEqual(data.take(range(2))["labels"].tolist(), [1, 0])
             self.assertIn("0 apple, 1 pear", data.describe())
+            self.assertEqual((data.class_names, data.classes), (["apple", "pear"], 2))
+            with self.assertRaisesRegex(TypeError, "several samples"):
+                data[0:1]
             filled = takt.Dataset(path, missing="-1").take(range(3))
             self.assertEqual(filled["x"].tolist(), [[1, 2], [3, -1], [5, 6]])
+
+
+    def test_numbers_have_no_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "numbers.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("a,label\n1,0\n2,1\n")
+            self.assertIsNone(takt.Dataset(path).class_names)
 
 
 class Loading(unittest.TestCase):

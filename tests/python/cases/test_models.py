@@ -26,6 +26,11 @@ class Models(unittest.TestCase):
         self.assertIn("mlp", repr(m))
         again = takt.loads((ROOT / "examples" / "mlp.takt").read_bytes())
         self.assertEqual(again.inputs, m.inputs)
+        with open(ROOT / "examples" / "mlp.takt", "rb") as file:
+            for wrong in (file, b"PK\0\0"):
+                with self.assertRaisesRegex(takt.ArgumentError, "loads"):
+                    takt.load(wrong)
+        self.assertIn("CompiledModel of <takt.Model mlp(", repr(takt.compile(m)))
 
     def test_reports(self):
         m = takt.load(str(ROOT / "examples" / "mlp.takt"))
@@ -129,6 +134,7 @@ class Models(unittest.TestCase):
                        "{ return y = reduce_sum(x * x, axes=[0]) }")
         y, dx = takt.compile(m.gradient("y", "x"))(takt.array([1.0, 2.0, -3.0]))
         self.assertEqual((y.item(), dx.tolist()), (14, [2, 4, -6]))
+        self.assertEqual(len(m.gradient("y", ["x"]).outputs), 2)
         with self.assertRaises(takt.NotFoundError):
             m.gradient("z")
 

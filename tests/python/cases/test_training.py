@@ -180,6 +180,11 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(takt.ArgumentError, "learning_rate"):
             takt.Adam(lr=0.1)
 
+    def test_less_than_no_epoch(self):
+        trainer = takt.Trainer(model=Net(), loss="cross_entropy")
+        with self.assertRaisesRegex(takt.ArgumentError, "not -1"):
+            trainer.fit([], epochs=-1)
+
     def test_samples_are_not_batches(self):
         trainer = takt.Trainer(Net(), takt.SGD(0.1), "cross_entropy")
         for data in (points(), takt.Dataset(SPIRALS)):
