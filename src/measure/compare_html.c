@@ -55,10 +55,10 @@ static void write_one(const takt_compare_report *r)
     takt_text_add(r->text, "<div class=\"plots\">\n");
     const takt_plot_bar bars[] = {
         {"B against A", 100 * (c->ci.low - 1), 100 * (c->ratio - 1), 100 * (c->ci.high - 1), false},
-        {"A against itself", -100 * c->noise, 0, 100 * c->noise, true},
-        {"margin", -100 * c->margin, 0, 100 * c->margin, true}};
+        {"margin", -100 * c->margin, 0, 100 * c->margin, true},
+        {"A against itself", -100 * c->noise, 0, 100 * c->noise, true}};
     takt_plot_bars(r->text, "Difference in time, 95 % interval", "percent; right of 0: B is slower",
-                   bars, 3);
+                   bars, c->noise > 0 ? 3 : 2);
     if (has_times(r->of->a_timing) && has_times(r->of->b_timing))
         takt_plot_two(r->text, r->of->a_timing, r->of->b_timing);
     takt_text_add(r->text, "</div>\n");

@@ -73,10 +73,13 @@ static void write_text(const takt_compare_report *r)
         takt_compared_doubt(r->text, c, r->of);
         return;
     }
-    takt_text_add(r->text,
-                  "%s against itself shows %.2f %% today; the smallest change that this "
-                  "comparison could see is about %.2f %%\n",
-                  r->of->a, 100 * c->noise, 100 * c->detectable);
+    if (c->noise > 0)
+        takt_text_add(r->text, "%s against itself shows %.2f %% today; ", r->of->a, 100 * c->noise);
+    else
+        takt_text_add(r->text, "%zu blocks are too few to compare %s with itself; ", c->blocks,
+                      r->of->a);
+    takt_text_add(r->text, "the smallest change that this comparison could see is about %.2f %%\n",
+                  100 * c->detectable);
 }
 
 static void write_config(takt_json_writer *w, const char *key, const takt_run_config *c)

@@ -152,7 +152,7 @@ def scheduled():
     for words in ("wait=1", "active=0", "active=x", "active", "active=3,late=1"):
         takt(line + words, 2, "does not say which runs")
     takt("profile model.takt model_v2.takt", 2, "does not take the argument model_v2.takt")
-    takt("profile --memory m.json", 2, "wants MODEL")
+    takt("profile --memory m.json", 2, "needs MODEL")
     takt("profile model.takt --impact --memory m.json", 2, "which --memory asks for")
 
 

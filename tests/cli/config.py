@@ -61,7 +61,7 @@ fails(2, "run", MLP, "--config", config(dim={"batch": 2}), says=["error[TAKT1003
 fails(2, "run", MLP, "--config", write("c.json", "[1]"), says=["not a JSON object"])
 fails(2, "run", MLP, "--config", write("c.json", "{"), says=["error[TAKT3101]"])
 fails(2, "run", MLP, "--config", "missing.json", says=["error[TAKT3001]", "missing.json"])
-fails(2, "run", MLP, env={"TAKT_THREADS": "x"}, says=["TAKT_THREADS wants a number from 1"])
+fails(2, "run", MLP, env={"TAKT_THREADS": "x"}, says=["TAKT_THREADS needs a number from 1"])
 
 # A settings file cannot name code: a library's constructor would run before anything is checked.
 EVIL, MARK = path("evil.so"), path("evil.mark")

@@ -10,7 +10,7 @@ said = fails(2, "benchmark-everything",
 expect("did you mean" not in said, said)
 fails(2, "benchmark-comapre", says=["did you mean `takt benchmark compare`?"])
 for said in ("bench", "benchmark"):
-    fails(2, said, "-m", MLP, says=["takt benchmark is a group of verbs and wants one of them",
+    fails(2, said, "-m", MLP, says=["takt benchmark is a group of verbs and needs one of them",
                                     "`takt benchmark --help` lists them"])
 
 # The cast that loses less, whichever side it is on.

@@ -2,9 +2,11 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 from _cli import (CLEAN, CNN, MLP, ROOT, STREAM, TOOL, expect, fails, finish, npy, path, succeeds,
@@ -47,8 +49,8 @@ fails(2, "explain", "99999", says=["there is no error 99999", "takt explain --li
 fails(2, "help", "rum", says=["there is no verb rum", "did you mean `takt run`?"])
 fails(2, "convert", MLP, "m.onnx", says=["not take the argument m.onnx", "-o model.takt`"])
 fails(2, "completion", "tcsh", says=["bash, zsh and fish"])
-fails(2, "explain", says=["wants MODEL or the number of an error"])
-fails(2, "opt", says=["takt opt wants MODEL", "takt opt --list"])
+fails(2, "explain", says=["needs MODEL or the number of an error"])
+fails(2, "opt", says=["takt opt needs MODEL", "takt opt --list"])
 fails(2, "explain", "--node", "nobody", MLP, says=["no step computes a node called nobody"])
 
 # Nothing is suggested where nothing is near.
@@ -126,10 +128,34 @@ signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 # Measurements are shown even if the disk is full.
 full = takt("profile", MLP, "--duration", "50ms", "--trace", "/dev/full")
 expect(full.returncode == 1 and "/dev/full" in full.stderr and " a run " in full.stdout, full)
+FULL = "error[TAKT3003]: cannot write standard output: No space left on device\n"
 with open("/dev/full", "w", encoding="utf-8") as nowhere:
     run = subprocess.run([TOOL, "convert", MLP, "-o", "-"], cwd=ROOT, env=CLEAN, stdout=nowhere,
                          stderr=subprocess.PIPE, text=True, check=False)
-expect(run.returncode == 1 and run.stderr == "error: standard output cannot be written\n", run)
+expect(run.returncode == 1 and run.stderr == FULL, run)
+with open("/dev/full", "w", encoding="utf-8") as nowhere:
+    run = subprocess.run([TOOL, "ops"], cwd=ROOT, env=CLEAN, stdout=nowhere,
+                         stderr=subprocess.PIPE, text=True, check=False)
+expect(run.returncode == 1 and run.stderr == FULL, run)
+
+# Files of results that cannot be, labels that are missing, flags without effect.
+fails(2, "run", MLP, "-o", "out=", says=["-o out= has no file"])
+fails(2, "run", MLP, "-o", "=y.npy", says=["-o =y.npy has no name"])
+fails(2, "run", MLP, "-o", "-", "--json", says=["both write to standard output"])
+fails(1, "run", MLP, "--labels", "examples/digit.txt",
+      says=["TAKT3001", "cannot open examples/digit.txt: No such file", "examples/digits.txt"])
+fails(2, "run", MLP, "--image", "imagenet", says=["no input is one"])
+fails(2, "query", "examples/family.takt", "nonsense(x)", says=["`takt query MODEL` lists them"])
+fails(1, "convert", MLP, "-o", os.path.join(small, "m.gguf"), says=["only language models"])
+
+# A model that cannot be read is reported before the ceilings of the machine are measured.
+unknown = path("ceilings")
+shutil.rmtree(unknown, ignore_errors=True)
+for words in (["nosuch.takt"], []):
+    begun = time.monotonic()
+    takt("benchmark", "run", *words, env={"XDG_CACHE_HOME": unknown})
+    expect(not os.path.exists(unknown) or os.listdir(os.path.join(unknown, "takt")) == [], words)
+    expect(time.monotonic() - begun < 5, f"{words}: the ceilings were measured first")
 
 # Verbs of two words.
 for words in (("benchmark",), ("bench",)):
@@ -139,7 +165,7 @@ for words in (("help", "benchmark"), ("benchmark", "--help"), ("benchmark", "hel
     text = succeeds(*words)
     expect("benchmark run" in text and "benchmark compare" in text, f"{words}: {text}")
 expect("takt benchmark run" in succeeds("help", "benchmark", "run"), "help of two words")
-fails(2, "benchmark", "prepare", says=["takt benchmark prepare wants MODEL"])
+fails(2, "benchmark", "prepare", says=["takt benchmark prepare needs MODEL"])
 fails(2, "benchmark", "run", "--walk", says=["takt benchmark run has no flag --walk"])
 fails(2, "benchmark", "walk", says=["there is no verb benchmark walk", "takt benchmark --help"])
 fails(2, "benchmark", "rnu", says=["did you mean `takt benchmark run`?"])
@@ -195,7 +221,7 @@ with open(kept, encoding="utf-8") as text:
 for ending in (".csv", ".data", ".bin", ".npyy", ".NPY", ".1"):
     for before in ("", "out="):
         fails(2, "run", MLP, "-o", before + path("y" + ending),
-              says=["y" + ending + " would be none", "F.npy, F.npz, a folder", "or - for"])
+              says=["y" + ending + " ends with neither", "F.npz, an existing folder", "or - for"])
     expect(not os.path.exists(path("y" + ending)), ending)
 succeeds("run", MLP, "-o", path("endless"))
 expect("written to " + path("w.npy") in succeeds("run", MLP, "-o", path("w.npy")), "where it went")
@@ -252,7 +278,7 @@ for spelled in ("TAKT2103", "takt2103", "error[TAKT2103]", "error[TAKT2103]:"):
     expect(succeeds("explain", spelled).startswith("TAKT2103: "), spelled)
 
 # Values of the wrong form.
-for flag, value, wants in (("--threads", "0", "a number from 1"),
+for flag, value, needs in (("--threads", "0", "a number from 1"),
                            ("--threads", "-1", "a number from 1"),
                            ("--threads", "99999999999", "a number from 1"),
                            ("--seed", "1.5", "a number from 0"),
@@ -261,8 +287,8 @@ for flag, value, wants in (("--threads", "0", "a number from 1"),
                            ("--memory-limit", "64Q", "a size"),
                            ("--memory-limit", "0", "a size"), ("--opt-level", "4", "0 to 3"),
                            ("--repeat", "", "a number from 1"), ("--backend", "", "a text")):
-    fails(2, "run", MLP, f"{flag}={value}", says=[f"{flag} wants", wants, f'not "{value}"'])
-fails(2, "run", MLP, "--threads", says=["--threads wants a value: --threads N"])
+    fails(2, "run", MLP, f"{flag}={value}", says=[f"{flag} needs", needs, f'not "{value}"'])
+fails(2, "run", MLP, "--threads", says=["--threads needs a value: --threads N"])
 fails(2, "run", MLP, "-D", "batch", says=["-D batch is not of the form NAME=SIZE"])
 fails(2, "run", MLP, "-D", "batch=-1", says=["is not of the form NAME=SIZE"])
 fails(2, "run", MLP, "--shape", "x:2xx784", says=["is not a shape"])
@@ -270,7 +296,7 @@ fails(2, "run", MLP, "--shape", "x", says=["names no input", "--shape x:32x784"]
 fails(2, "run", MLP, "--shape", "x:2x783", says=["dimension 1 of input x is 784", "it is 783"])
 fails(2, "run", MLP, "--shape", "x:2", says=["input x has 2 dimensions", "has 1"])
 fails(2, "run", MLP, "--shape", "x:2x784", "-D", "batch=3",
-      says=["batch is 2", "3 by what was said"])
+      says=["batch is 2", "3 by an earlier"])
 
 # Files of the wrong form.
 fails(1, "run", MLP, "-i", "x=missing.npy", says=["error[TAKT3001]", "missing.npy"])

@@ -35,7 +35,7 @@ fails(2, "run", MLP, "-C", "8" + "0" * 200, says=["leaves no processor"])
 # --spin and --huge-pages change no bit.
 for spin in ("0", "20", "1000"):
     runs("--threads", "2", "--spin", spin)
-fails(2, "run", MLP, "--spin", "soon", says=["--spin wants"])
+fails(2, "run", MLP, "--spin", "soon", says=["--spin needs"])
 for kind in ("auto", "off"):
     expect(runs("--huge-pages", kind) == "", "nothing to be told")
 for kind in ("thp", "explicit"):
@@ -61,5 +61,5 @@ expect(parsed("run", MLP, "--json")["plan_ns"] > 0, "the time of planning is rep
 
 # --max-ram
 fails(1, "run", MLP, "--max-ram", "64k", says=["--max-ram"])
-fails(2, "run", MLP, "--max-ram", "much", says=["--max-ram wants"])
+fails(2, "run", MLP, "--max-ram", "much", says=["--max-ram needs"])
 finish()

@@ -96,7 +96,7 @@ int tool_unknown_verb(const takt_tool *t, const char *word, const char *second)
     const bool in_group = second != NULL && second[0] != '-' && is_group(word);
     if (!in_group && is_group(word)) {
         snprintf(hint, sizeof hint, "`takt %s --help` lists them", word);
-        return tool_usage_error(t, 1002, hint, "takt %s is a group of verbs and wants one of them",
+        return tool_usage_error(t, 1002, hint, "takt %s is a group of verbs and needs one of them",
                                 word);
     }
     if (word[0] == '-')
@@ -145,7 +145,7 @@ static int check_args(takt_tool *t)
     snprintf(hint, sizeof hint, "`takt %s --help` shows how it is called, as in `%.200s`", name,
              v->example);
     if (count < v->arg_min)
-        return tool_usage_error(t, 1003, hint, "takt %s wants %s", name, v->arguments);
+        return tool_usage_error(t, 1003, hint, "takt %s needs %s", name, v->arguments);
     if (count > v->arg_max)
         return tool_usage_error(t, 1003, hint, "takt %s does not take the argument %s", name,
                                 surplus_of(t));
@@ -263,10 +263,8 @@ int main(int argc, char **argv)
                    : run(&t, argc > taken ? argc - taken : 0, argc > taken ? argv + taken : NULL);
     if (argc < 2) /* the overview helps people; scripts must not mistake it for success */
         code = TAKT_EXIT_USAGE;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == TAKT_EXIT_OK)
+        code = tool_output_failed(&t);
     tool_free(&t);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == TAKT_EXIT_OK) {
-        fprintf(stderr, "error: standard output cannot be written\n");
-        code = TAKT_EXIT_FAILED;
-    }
     return code;
 }

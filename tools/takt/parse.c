@@ -81,7 +81,7 @@ static bool take(takt_tool *t, tool_flag_id id, const char *value, words *w)
     if (value == NULL && is_switch(flag->kind))
         value = "true";
     if (value == NULL) {
-        tool_usage_error(t, 1003, NULL, "--%s wants a value: --%s %s", flag->name, flag->name,
+        tool_usage_error(t, 1003, NULL, "--%s needs a value: --%s %s", flag->name, flag->name,
                          flag->argument);
         return false;
     }

@@ -14,6 +14,13 @@
 #include "colour.h"
 #include "tool.h"
 
+static int output_error;
+
+int tool_output_error(void)
+{
+    return output_error;
+}
+
 #if defined(__GLIBC__)
 
 typedef struct channel {
@@ -29,6 +36,8 @@ static bool put_all(int file, const char *bytes, size_t length)
         const ssize_t done = write(file, bytes, length);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done < 0 && file == STDOUT_FILENO && output_error == 0)
+            output_error = errno;
         if (done <= 0)
             return false;
         bytes += done;
@@ -153,5 +162,9 @@ int tool_to_raw(void *user, const char *bytes, size_t length)
 {
     (void)user;
     FILE *to = raw != NULL ? raw : stdout;
-    return fflush(stdout) != 0 || fwrite(bytes, 1, length, to) != length || fflush(to) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && fwrite(bytes, 1, length, to) == length && fflush(to) == 0)
+        return 0;
+    output_error = output_error != 0 ? output_error : errno;
+    return 1;
 }

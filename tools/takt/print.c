@@ -1,4 +1,5 @@
 /* print.c - results to standard output, errors to standard error. */
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -144,10 +145,29 @@ static takt_error with_near_file(const takt_error *e)
     return told;
 }
 
+int tool_cannot_open(const takt_tool *t, const char *path)
+{
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3001, .offset = -1};
+    snprintf(e.message, sizeof e.message, "cannot open %.500s: %s", path, strerror(errno));
+    return tool_report_error(t, &e);
+}
+
+int tool_output_failed(const takt_tool *t)
+{
+    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
+    const int reason = tool_output_error();
+    snprintf(e.message, sizeof e.message, "cannot write standard output: %s",
+             reason != 0 ? strerror(reason) : "it is full or closed");
+    clearerr(stdout);
+    return tool_report_error(t, &e);
+}
+
 int tool_report_error(const takt_tool *t, const takt_error *error)
 {
     const takt_error told = with_near_file(error), *e = &told;
     fflush(stdout);
+    if (error->status == TAKT_ERR_IO && ferror(stdout) != 0) /* the sink of a report failed */
+        return tool_output_failed(t);
     if (tool_on(t, TAKT_F_JSON))
         error_json(t, e);
     else if (!t->has_complained) /* the library has printed a text's errors already */

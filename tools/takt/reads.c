@@ -312,7 +312,7 @@ void tool_notes_end(takt_tool *t, bool is_reported)
 {
     t->collects_notes = false;
     tool_loaded(t);
-    if (is_reported && !tool_on(t, TAKT_F_QUIET))
+    if (is_reported && !t->is_trial && !tool_on(t, TAKT_F_QUIET))
         fputs(t->notes, stderr);
 }
 

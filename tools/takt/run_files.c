@@ -214,12 +214,27 @@ int tool_load_set(tool_run *r, size_t set)
     return code == TAKT_EXIT_OK ? note_random(r) : code;
 }
 
+/* Standard input may be a picture. */
+static bool has_pictures(const takt_tool *t)
+{
+    const char *item;
+    bool found = tool_item_of(t, TAKT_F_STREAM, 0) != NULL;
+    for (size_t i = 0; !found && (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++)
+        found = tool_is_media(item) || strstr(item, TOOL_STDIN) != NULL;
+    for (size_t i = 0; !found && i < t->arg_count; i++)
+        found = tool_is_media(t->args[i]);
+    return found;
+}
+
 int tool_load_inputs(tool_run *r)
 {
     media_image how;
     int code = make_tables(r);
     if (code == TAKT_EXIT_OK && !media_read_options(r->t, &how))
         code = TAKT_EXIT_USAGE;
+    if (code == TAKT_EXIT_OK && tool_text_of(r->t, TAKT_F_IMAGE) != NULL && !has_pictures(r->t))
+        code = tool_usage_error(r->t, 1003, "give one with -i NAME=F.png, or leave --image out",
+                                "--image is for pictures, and no input is one");
     if (code == TAKT_EXIT_OK)
         code = tool_count_sets(r);
     return code == TAKT_EXIT_OK ? tool_load_set(r, 0) : code;

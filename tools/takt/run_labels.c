@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -69,6 +70,10 @@ int tool_labels_open(takt_tool *t, tool_labels **labels)
     if (l == NULL)
         return tool_finish(t, TAKT_ERR_MEMORY);
     l->text = whole_file(path);
+    if (l->text == NULL && access(path, R_OK) != 0) {
+        free(l);
+        return tool_cannot_open(t, path);
+    }
     if (l->text == NULL) {
         free(l);
         return tool_usage_error(t, 1003, "a text file with one name a line, class 0 first",

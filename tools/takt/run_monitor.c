@@ -14,8 +14,9 @@ bool tool_cpu_limit(takt_tool *t, int *code)
         return true;
     const double percent = strtod(text, &end);
     if (end == text || (*end == '%' ? end[1] : *end) != '\0')
-        *code = tool_usage_error(t, 1003, "write --cpu-limit 90%",
-                                 "--cpu-limit wants per cent of the processors, not \"%s\"", text);
+        *code =
+            tool_usage_error(t, 1003, "write --cpu-limit 90%",
+                             "--cpu-limit needs a percentage of the processors, not \"%s\"", text);
     else
         *code = tool_finish(t, takt_set_cpu_limit(t->ctx, percent));
     return *code == TAKT_EXIT_OK;

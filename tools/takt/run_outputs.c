@@ -19,15 +19,6 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Standard output may be a file on a full disk, or a closed pipe. */
-static int no_room(const takt_tool *t)
-{
-    takt_error e = {.status = TAKT_ERR_IO, .id = 3003, .offset = -1};
-    snprintf(e.message, sizeof e.message, "cannot write standard output: %s",
-             errno != 0 ? strerror(errno) : "it takes no more");
-    return tool_report_error(t, &e);
-}
-
 static int save_one(tool_run *r, const tool_results *o, size_t index, const char *path,
                     bool *printed)
 {
@@ -39,9 +30,8 @@ static int save_one(tool_run *r, const tool_results *o, size_t index, const char
     if (strcmp(path, "-") != 0)
         return tool_finish(r->t, takt_npy_save(r->t->ctx, path, view));
     *printed = true;
-    errno = 0;
     const takt_status status = takt_npy_write(r->t->ctx, view, tool_to_raw, NULL);
-    return status == TAKT_ERR_IO ? no_room(r->t) : tool_finish(r->t, status);
+    return status == TAKT_ERR_IO ? tool_output_failed(r->t) : tool_finish(r->t, status);
 }
 
 /* FOLDER/OUTPUT.npy; of several files FOLDER/FILE.OUTPUT.npy. */
@@ -102,20 +92,30 @@ static bool is_taken(const char *path)
            strcmp(dot, ".tsv") == 0 || is_folder(path);
 }
 
+static int check_output(const takt_tool *t, const char *item, const char *path)
+{
+    if (path[0] == '\0' || item[0] == '=')
+        return tool_usage_error(t, 1003, "write -o F.npy, or -o NAME=F.npy for one of the outputs",
+                                "-o %s has no %s", item, path[0] == '\0' ? "file" : "name");
+    if (strcmp(path, "-") == 0 && tool_on(t, TAKT_F_JSON))
+        return tool_usage_error(t, 1003, "write the array to a file, or leave one of them out",
+                                "--json and -o - both write to standard output");
+    return is_taken(path)
+               ? TAKT_EXIT_OK
+               : tool_usage_error(
+                     t, 1003,
+                     "write -o F.npy, F.npz, an existing folder, F.tsv for a relation, or - for "
+                     "standard output; --json prints values",
+                     "results are written as .npy or .npz, and %s ends with neither", path);
+}
+
 int tool_check_outputs(const takt_tool *t)
 {
-    const char *path;
+    const char *item;
     int code = TAKT_EXIT_OK;
-    for (size_t i = 0; (path = tool_file_of(t, TAKT_F_OUTPUT, i)) != NULL && code == TAKT_EXIT_OK;
+    for (size_t i = 0; (item = tool_item_of(t, TAKT_F_OUTPUT, i)) != NULL && code == TAKT_EXIT_OK;
          i++)
-        code =
-            is_taken(path)
-                ? TAKT_EXIT_OK
-                : tool_usage_error(
-                      t, 1003,
-                      "write -o F.npy, F.npz, a folder that is there, F.tsv for a relation, or - "
-                      "for standard output; --json prints values",
-                      "results are arrays of NumPy, %s would be none by its ending", path);
+        code = check_output(t, item, tool_file_of(t, TAKT_F_OUTPUT, i));
     return code;
 }
 

@@ -118,8 +118,8 @@ bool tool_sizes_add(const takt_tool *t, tool_sizes *s, const char *name, int64_t
     if (size >= low && size <= high)
         return true;
     if (low == high)
-        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by what was said before", name,
-                         (long long)size, where, low);
+        tool_usage_error(t, 1003, NULL, "%s is %lld by %s, but %lld by an earlier flag or file",
+                         name, (long long)size, where, low);
     else
         tool_usage_error(t, 1003, "widen the range", "%s is %lld by %s, but in %lld..%lld by -D",
                          name, (long long)size, where, low, high);

@@ -128,6 +128,7 @@ struct takt_tool {
     bool has_fixed_sizes; /* -D went into the model when it was loaded */
     bool has_known;       /* the model was read with the values of inputs */
     bool collects_notes;  /* a model is being loaded for given inputs */
+    bool is_trial;        /* models are loaded to see whether they can be: no notes are printed */
     char notes[1024];     /* lines that are printed if it loads */
     bool trains;          /* models are loaded to be trained */
     takt_plan *checked;   /* for sessions: the plan with checks, if --checks samples; or NULL */
@@ -204,9 +205,15 @@ int tool_usage_error(const takt_tool *t, int id, const char *hint, const char *f
 int tool_unknown_verb(const takt_tool *t, const char *word, const char *second);
 /* Prints the failure and returns its exit code. */
 int tool_report_error(const takt_tool *t, const takt_error *error);
+/* Prints why standard output cannot be written; returns the exit code. */
+int tool_output_failed(const takt_tool *t);
+/* The reason of the first failed write to standard output; 0: none. */
+int tool_output_error(void);
 /* The context's last error if `status` is a failure. */
 int tool_finish(const takt_tool *t, takt_status status);
 
+/* Prints that a file cannot be opened, with errno as the reason; returns the exit code. */
+int tool_cannot_open(const takt_tool *t, const char *path);
 /* A suggestion for a path that does not exist; `hint` is unchanged if nothing is similar. */
 void tool_near_file(const char *path, char *hint, size_t size);
 

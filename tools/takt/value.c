@@ -64,7 +64,7 @@ static bool is_good(tool_flag_kind kind, const char *text)
 
 bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const char *where)
 {
-    static const char *const wants[] = {
+    static const char *const needs[] = {
         [TAKT_FLAG_SWITCH] = "true or false",
         [TAKT_FLAG_TEXT] = "a text",
         [TAKT_FLAG_LIST] = "a text",
@@ -82,7 +82,7 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
     const tool_flag_kind kind = tool_flags[id].kind;
     const bool good = is_good(kind, text);
     if (!good)
-        tool_usage_error(t, 1003, NULL, "%s wants %s, not \"%s\"", where, wants[kind], text);
+        tool_usage_error(t, 1003, NULL, "%s needs %s, not \"%s\"", where, needs[kind], text);
     return good;
 }
 

@@ -22,8 +22,11 @@ const takt_relation_info *takt_logic_find(const takt_model *model, const char *n
     takt_fail(model->ctx, TAKT_E_NAME, "the model has no relation called %s", name);
     if (near.best != NULL)
         takt_fail_hint(model->ctx, "did you mean %s?", near.best);
-    else if (all == NULL)
+    else if (all == NULL || all->first == NULL)
         takt_fail_hint(model->ctx, "relations are known for models read from their texts");
+    else
+        takt_fail_hint(model->ctx, "it has %zu, the first is %s; `takt query MODEL` lists them",
+                       all->count, all->first->name);
     return NULL;
 }
 

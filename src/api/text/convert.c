@@ -278,16 +278,22 @@ static takt_status write_gguf(job *j)
 
 /* ---- reading ---- */
 
+static takt_status not_a_text_model(takt_ctx *ctx, const char *from)
+{
+    takt_fail(ctx, TAKT_E_GGUF, "%s is neither a GGUF file nor a folder", from);
+    return takt_fail_hint(ctx, "only language models are written as GGUF, from GGUF files and "
+                               "Hugging Face folders");
+}
+
 static takt_status from_file(job *j, takt_arena *arena)
 {
     takt_skim skim;
     takt_gguf g;
     takt_gguf_shards shards = {.count = 0};
     TAKT_TRY(takt_skim_open(j->ctx, j->from, &skim));
-    takt_status status =
-        takt_gguf_recognises(skim.bytes, skim.have)
-            ? takt_gguf_skim(&skim)
-            : takt_fail(j->ctx, TAKT_E_GGUF, "%s is neither a GGUF file nor a folder", j->from);
+    takt_status status = takt_gguf_recognises(skim.bytes, skim.have)
+                             ? takt_gguf_skim(&skim)
+                             : not_a_text_model(j->ctx, j->from);
     if (status == TAKT_OK)
         status = takt_gguf_parse(arena, j->from, skim.bytes, skim.length, skim.length, &g);
     const takt_source source = {.ctx = j->ctx,

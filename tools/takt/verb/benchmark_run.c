@@ -43,6 +43,23 @@ static bool meets_slo(const bench_job *j)
     return false;
 }
 
+/* The ceilings take seconds to measure: what is wrong with the model is reported before. */
+static int try_model(takt_tool *t)
+{
+    takt_ceilings known;
+    int code = TAKT_EXIT_OK;
+    if (tool_text_of(t, TAKT_F_MODEL) == NULL && t->arg_count == 0)
+        return tool_usage_error(t, 1003, "takt benchmark run MODEL",
+                                "there is no model to measure");
+    if (tool_ceilings_known(t, &known))
+        return code;
+    t->is_trial = true;
+    takt_model *model = tool_open_model(t, &code);
+    t->is_trial = false;
+    takt_model_destroy(model);
+    return model != NULL ? TAKT_EXIT_OK : code;
+}
+
 static int work(bench_job *j)
 {
     char timestamp[32], line[4096];
@@ -53,14 +70,14 @@ static int work(bench_job *j)
         return TAKT_EXIT_USAGE;
     if (!tool_can_write(t, j->path, &code))
         return code;
+    code = try_model(t);
+    if (code != TAKT_EXIT_OK)
+        return code;
     code = tool_ceilings(t, false, &j->ceilings);
     if (code != TAKT_EXIT_OK)
         return code;
     tool_timestamp(timestamp);
     const char *model = tool_text_of(t, TAKT_F_MODEL);
-    if (model == NULL && t->arg_count == 0)
-        return tool_usage_error(t, 1003, "takt benchmark run MODEL",
-                                "there is no model to measure");
     j->info.model = model != NULL ? model : t->args[0];
     j->info.timestamp = timestamp;
     j->info.command = command;

@@ -208,7 +208,7 @@ static int run(takt_tool *t)
         return list_errors(t);
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "`takt explain --list` lists the errors",
-                                "takt explain wants MODEL or the number of an error");
+                                "takt explain needs MODEL or the number of an error");
     if (is_error)
         return explain_error(t, digits);
     if (t->arg_count > 0 && access(tool_readable(t->args[0]), F_OK) != 0 &&

@@ -72,7 +72,7 @@ static int run(takt_tool *t)
         return tool_finish(t, takt_pass_list(t->ctx, tool_format_of(t), tool_to_screen, t));
     if (t->arg_count == 0 && tool_text_of(t, TAKT_F_MODEL) == NULL)
         return tool_usage_error(t, 1003, "`takt opt --list` lists the passes",
-                                "takt opt wants MODEL");
+                                "takt opt needs MODEL");
     takt_model *model = tool_open_model(t, &code);
     if (model == NULL)
         return code;
