@@ -179,11 +179,13 @@ static void scaling(takt_text *text, const takt_bench *b, bool latency)
 
 static void suggestion(takt_text *text, const takt_bench *b)
 {
+    const bool has_slo = b->count > 0 && b->rows[0].usage.slo.limit_ns > 0;
     takt_batch_suggestion s;
     if (takt_suggest_batch(b, NULL, &s) != TAKT_OK || s.knee == 0)
         return;
     if (s.best > 0)
-        takt_text_add(text, "<p>Best: batch %lld on %d thread%s. ", (long long)s.best, s.threads,
+        takt_text_add(text, "<p>Best%s: batch %lld on %d thread%s. ",
+                      has_slo ? " within the SLO" : "", (long long)s.best, s.threads,
                       s.threads == 1 ? "" : "s");
     else
         takt_text_add(text, "<p>No batch size meets the SLO. ");

@@ -11,7 +11,7 @@
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 84, RIGHT = 24, TOP = 48, BOTTOM = 60, SCALE = 2 };
 
 static const takt_colour grid = 0xE3E7EE, ink = 0x1C2330, faint = 0x5B6474, mark = 0xC2410C;
-static const takt_colour series[] = {0x2563C9, 0x15803D, 0x7C3AED, 0xB45309};
+static const takt_colour series[] = {0x2563C9, 0xC2410C, 0x7C3AED, 0x15803D};
 
 typedef struct picture {
     takt_canvas c;
@@ -167,6 +167,23 @@ static void draw_dots(picture *f, const takt_plot *p)
         write_left_of(f, text, WIDTH - RIGHT, 27);
 }
 
+/* Names of several series in the upper right corner, the last one first. */
+static void draw_legend(picture *f, const takt_plot *p)
+{
+    double end = WIDTH - RIGHT;
+    if (p->points[0].series == p->points[p->count - 1].series)
+        return;
+    for (size_t i = p->count; i-- > 0;) {
+        const takt_plot_point *q = &p->points[i];
+        if (q->name == NULL || (i + 1 < p->count && q[1].series == q->series))
+            continue;
+        write_left_of(f, q->name, end, 27);
+        end -= takt_canvas_text_width(q->name, SMALL) + 8;
+        takt_canvas_disc(&f->c, (takt_point){end, 27 - SMALL / 3.0}, 3.4, colour_of(q));
+        end -= 16;
+    }
+}
+
 takt_status takt_plot_png(takt_text *text, const takt_plot *p)
 {
     picture f;
@@ -177,6 +194,7 @@ takt_status takt_plot_png(takt_text *text, const takt_plot *p)
     axes(&f, p);
     draw_steps(&f, p);
     draw_dots(&f, p);
+    draw_legend(&f, p);
     if (p->level > 0)
         takt_canvas_line(&f.c, (takt_point){LEFT, y_of(&f, p->level)},
                          (takt_point){WIDTH - RIGHT, y_of(&f, p->level)}, 1.2, mark);

@@ -107,7 +107,7 @@ def apart():
 def mistakes():
     compare("a.takt", 2, "two or more")
     few = compare("a.takt b.takt --duration 1ms", (0, 5)).stdout
-    expect("0.00 % today" not in few, f"what was not measured is no figure: {few}")
+    expect("0.00 % today" not in few, f"nothing was measured: {few}")
     long = json.loads((TMP / "q1.json").read_text())
     long["results"]["latency"]["samples_ns"][5] = 1e308
     (TMP / "long.json").write_text(json.dumps(long))

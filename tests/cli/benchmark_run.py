@@ -61,6 +61,8 @@ def batches():
     text = takt("run model.takt --batch-size 1-16*2 --iterations 30 --slo p50=1s -t 1")
     for word in ("best within the SLO", "knee: batch", "rule of thumb: batch 2 ="):
         expect(word in text, f"{word} in {text}")
+    takt("run model.takt --batch-size 1,2 --iterations 30 --slo p50=1s -t 1 -o slo.html")
+    expect("Best within the SLO: batch" in (TMP / "slo.html").read_text(), "which best it is")
     suggestion = result("--batch-size 1,8 --iterations 30 -t 1")["suggestion"]
     expect({"batch_size", "knee", "formula", "bytes_per_sample"} <= set(suggestion), suggestion)
     rows = takt("run model.takt --batch-size 1,4096 --iterations 5 --memory-limit 2M -o csv",

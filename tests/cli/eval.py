@@ -245,8 +245,10 @@ def picture(name):
     expect(all(rows[y * (3 * width + 1)] == 0 for y in range(height)), "filters")
     expect(pixels.count(b"\xff\xff\xff") > 0.9 * len(pixels), "it is not white")
     line = b"\x25\x63\xc9"
-    ink = sum(p == b"\x1c\x23\x30" for p in pixels[:width * height // 8])
+    top = pixels[:width * height // 10]
+    ink = top.count(b"\x1c\x23\x30")
     expect(pixels.count(line) > 500 and ink > 100, (pixels.count(line), ink))
+    return top
     smooth = sum(p != line and p[2] > p[0] + 20 for p in pixels)
     expect(smooth > 100, "edges are hard")
 
@@ -274,6 +276,10 @@ def curve():
     expect(svg.startswith("<svg") and "validation" in svg and svg.count("<polyline") == 2, svg[:80])
     succeeds("train", net, "--data", data, "-q", "--curve", path("curve.png"))
     picture(path("curve.png"))
+    succeeds("train", net, "--data", data, "-q", "--val-split", "0.2", "--epochs", "4", "--curve",
+             path("both.png"))
+    top = picture(path("both.png"))
+    expect(top.count(b"\x25\x63\xc9") > 20 and top.count(b"\xc2\x41\x0c") > 20, "no legend")
     fails(2, "train", net, "--data", data, "--curve", path("curve.txt"), says=["curve.svg"])
 
 

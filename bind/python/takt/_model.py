@@ -370,7 +370,7 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
     bytes become sets of tuples; 0: 256 MiB.
     """
     if hasattr(path, "read") or (isinstance(path, bytes) and b"\0" in path):
-        raise ArgumentError("load() takes the path of a file: loads(bytes) reads a model from memory")
+        raise ArgumentError("load() takes a path: loads(bytes) reads a model from memory")
 
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,

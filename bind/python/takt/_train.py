@@ -254,9 +254,8 @@ class Trainer:
         other = self.evaluate(validation) if validation is not None else None
         if other is not None:
             self._raw.observe(other.loss)
-        return EpochResult(epoch, sums.mean, sums.accuracy,
-                           other.loss if other else float("nan"),
-                           other.accuracy if other else float("nan"), seconds, waited)
+        checked = (other.loss, other.accuracy) if other else (float("nan"), float("nan"))
+        return EpochResult(epoch, sums.mean, sums.accuracy, *checked, seconds, waited)
 
     def _steps(self, data: Iterable[Any], sums: "_Sums", bar: Bar) -> float:
         """An epoch's steps; returns the seconds that they waited for data."""
@@ -342,8 +341,7 @@ def _refuse_samples(data: Any) -> None:
     from ._data import Dataset
     is_arrays = type(data) in (tuple, list) and len(data) > 0 and hasattr(data[0], "shape")
     if is_arrays or isinstance(data, Dataset):
-        raise ArgumentError("fit() takes batches, and this is all samples: "
-                            "give it takt.DataLoader(data, batch_size=32)")
+        raise ArgumentError("fit() takes batches: takt.DataLoader(data, batch_size=32) makes them")
 
 
 class _Sums:
