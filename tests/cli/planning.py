@@ -118,7 +118,7 @@ expect(plans["memory"]["hint"]["moved_steps"] > 0, plans["memory"]["hint"])
 said = succeeds("plan", MODEL, *SIZE, "--hint", "memory")
 expect("hint memory" in said and "in another place" in said and "instead of" in said, said)
 said = succeeds("plan", MODEL, "--hint", "throughput")
-expect("hint throughput: work is cut for 1 thread a session" in said, said)
+expect("hint throughput: work is split for 1 thread a session" in said, said)
 expect(parsed("plan", "--json", MODEL, "--hint", "throughput")["threads"] == 1, "throughput")
 runs = {parsed("run", "--json", MODEL, *SIZE, "--hint", h)["digest"]
         for h in ("latency", "throughput", "memory")}

@@ -166,7 +166,7 @@ static void hint_text(takt_report *r, const takt_plan *plan)
     takt_plan_info info;
     char a[TAKT_FIGURE_TEXT], b[TAKT_FIGURE_TEXT];
     const int usual = takt_pool_default_threads();
-    takt_text_add(&r->text, "hint %s: work is cut for %d thread%s", hint_of(plan), plan->threads,
+    takt_text_add(&r->text, "hint %s: work is split for %d thread%s", hint_of(plan), plan->threads,
                   plan->threads == 1 ? "" : "s");
     if (plan->settings.hint == TAKT_HINT_THROUGHPUT)
         takt_text_add(&r->text, " a session; this machine takes %d such session%s at once", usual,

@@ -56,10 +56,11 @@ static void segments_text(takt_report *r, const takt_plan *plan)
         takt_text_add(&r->text, "%s%s\n", takt_segment_goes_on(plan, i) ? ", cut" : "",
                       g->is_commit ? ", commits state" : "");
     }
-    takt_text_add(&r->text,
-                  "deadline and cancel are looked at before each segment, at most about %.3g us "
-                  "apart on a device; not in a run on the caller's stream\n",
-                  granularity(plan));
+    takt_text_add(
+        &r->text,
+        "deadline and cancellation are checked before each segment, at most about %.3g us "
+        "apart on a device; not in a run on the caller's stream\n",
+        granularity(plan));
 }
 
 static void segments_json(takt_report *r, const takt_plan *plan)

@@ -43,8 +43,8 @@ void takt_report_stops(takt_report *r, const takt_plan *plan)
     }
     if (tasks > 0)
         takt_text_add(&r->text,
-                      "deadline and cancel are looked at before each of %zu task%s and inside long "
-                      "ones; the longest, in step %zu, takes about %.3g us\n",
+                      "deadline and cancellation are checked before each of %zu task%s and inside "
+                      "long ones; the longest, in step %zu, takes about %.3g us\n",
                       tasks, tasks == 1 ? "" : "s", longest, longest_us);
     if (commits > 0)
         takt_text_add(

@@ -130,7 +130,7 @@ static void branches(const takt_profile *p, takt_finding *f)
         f->is_unknown = true;
         snprintf(
             f->figure, sizeof f->figure,
-            "wrong guesses are unavailable: the processor's counters are not granted here%s%s%s",
+            "mispredictions are unavailable: the processor's counters are not granted here%s%s%s",
             p->rest.counters[0] != '\0' ? " (" : "", p->rest.counters,
             p->rest.counters[0] != '\0' ? ")" : "");
         return;

@@ -9,7 +9,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_backends = {
     .name = "backends",
     .task = TAKT_TASK_RUN,
-    .summary = "what can run a model here, and what cannot and why",
+    .summary = "list the backends, and why one cannot be used",
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,

@@ -40,7 +40,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_analyze = {
     .name = "benchmark-analyze",
     .task = TAKT_TASK_MEASURE,
-    .summary = "what a result says: the costly steps, the outliers, what to look at",
+    .summary = "summarise a result: costly steps, outliers, what to look at",
     .arguments = "RESULT",
     .arg_min = 0,
     .arg_max = 1,

@@ -139,7 +139,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_prepare = {
     .name = "benchmark-prepare",
     .task = TAKT_TASK_MEASURE,
-    .summary = "load, plan and run a model; keep it compiled, its inputs and settings next to it",
+    .summary = "load, plan and run a model; store it compiled, with inputs and settings",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

@@ -61,7 +61,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_seeds = {
     .name = "benchmark-seeds",
     .task = TAKT_TASK_MEASURE,
-    .summary = "the figures that the performance guides claim, measured here",
+    .summary = "measure the figures that the performance guides claim",
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,

@@ -25,7 +25,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_system = {
     .name = "benchmark-system",
     .task = TAKT_TASK_MEASURE,
-    .summary = "the machine: processor, topology, memory, limits, GPUs, measured ceilings",
+    .summary = "describe the machine: topology, memory, limits, GPUs, measured ceilings",
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,

@@ -90,7 +90,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_trends = {
     .name = "benchmark-trends",
     .task = TAKT_TASK_MEASURE,
-    .summary = "results over time, and where they changed for good",
+    .summary = "show results over time, and where they changed permanently",
     .arguments = "RESULT ...",
     .arg_min = 0,
     .arg_max = 100000,

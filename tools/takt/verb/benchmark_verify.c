@@ -102,7 +102,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_benchmark_verify = {
     .name = "benchmark-verify",
     .task = TAKT_TASK_MEASURE,
-    .summary = "is this machine fit to measure on, and does the model run as it should?",
+    .summary = "check that the machine is fit to measure on, and that a model runs correctly",
     .arguments = "[MODEL]",
     .arg_min = 0,
     .arg_max = 1,

@@ -4,7 +4,7 @@
 const takt_verb takt_verb_benchmark_zoo = {
     .name = "benchmark-zoo",
     .task = TAKT_TASK_MEASURE,
-    .summary = "time, memory and score of every model of the zoo",
+    .summary = "measure time, memory and score of every model of the zoo",
     .arguments = "[--category C]",
     .about =
         "One sample, one thread, 8-bit integers. Shows whether the seed's bounds of 2 ms, 500 a\n"

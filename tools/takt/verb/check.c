@@ -41,7 +41,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_check = {
     .name = "check",
     .task = TAKT_TASK_TRUST,
-    .summary = "whether values overflow, underflow or clip in another precision",
+    .summary = "check whether values overflow, underflow or clip in another precision",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

@@ -299,7 +299,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_completion = {
     .name = "completion",
     .task = TAKT_TASK_COMMAND,
-    .summary = "a completion script for bash, zsh or fish",
+    .summary = "print a completion script for bash, zsh or fish",
     .arguments = "SHELL",
     .arg_min = 1,
     .arg_max = 1,

@@ -17,7 +17,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_data = {
     .name = "data",
     .task = TAKT_TASK_TRAIN,
-    .summary = "samples, types, classes, mean and deviation of a data set",
+    .summary = "describe a data set: samples, types, classes, mean and deviation",
     .arguments = "DATA",
     .about =
         "DATA is a file, a folder, or the name of a known data set, such as mnist: --list shows\n"

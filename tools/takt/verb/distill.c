@@ -109,7 +109,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_distill = {
     .name = "distill",
     .task = TAKT_TASK_SHRINK,
-    .summary = "train a small model on what a large one says",
+    .summary = "train a small model on the outputs of a larger one",
     .arguments = "--teacher T --student S --data D -o F",
     .about =
         "The loss is alpha * T^2 * the divergence of the student's softmax from the teacher's,\n"

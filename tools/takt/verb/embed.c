@@ -41,7 +41,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_embed = {
     .name = "embed",
     .task = TAKT_TASK_TEXT,
-    .summary = "a text as a vector of length 1, by a sentence encoder",
+    .summary = "compute the embedding of a text, by a sentence encoder",
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,

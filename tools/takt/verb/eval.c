@@ -215,7 +215,7 @@ const takt_verb takt_verb_eval = {
     .name = "eval",
     .task = TAKT_TASK_TRAIN,
     .is_main = true,
-    .summary = "how good a model is on a data set, with 95 % intervals",
+    .summary = "evaluate a model on a data set, with 95 % intervals",
     .arguments = "MODEL --data D",
     .about =
         "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"

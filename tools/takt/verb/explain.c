@@ -227,7 +227,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_explain = {
     .name = "explain",
     .task = TAKT_TASK_MEASURE,
-    .summary = "what an error means; what the compiler did to a model; why a fact holds",
+    .summary = "explain an error, what the compiler did to a model, or why a fact holds",
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
     .arg_max = 1,

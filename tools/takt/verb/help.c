@@ -41,7 +41,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_help = {
     .name = "help",
     .task = TAKT_TASK_COMMAND,
-    .summary = "the verbs used most, all of them, or a verb's flags",
+    .summary = "show the verbs used most, all of them, or a verb's flags",
     .arguments = "[all | VERB]",
     .arg_min = 0,
     .arg_max = 2,

@@ -65,7 +65,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_imatrix = {
     .name = "imatrix",
     .task = TAKT_TASK_SHRINK,
-    .summary = "which columns of a language model's matrices count most",
+    .summary = "compute the importance matrix of a language model",
     .arguments = "MODEL [TEXT] -o F.gguf",
     .arg_min = 1,
     .arg_max = 2,

@@ -29,7 +29,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_kernels = {
     .name = "kernels",
     .task = TAKT_TASK_MEASURE,
-    .summary = "which kernel each step got, which were refused and why",
+    .summary = "show which kernel each step got, which were refused and why",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

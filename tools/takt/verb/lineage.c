@@ -14,7 +14,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_lineage = {
     .name = "lineage",
     .task = TAKT_TASK_MAKE,
-    .summary = "which commands and files a model file came from",
+    .summary = "show the commands and files that a model file came from",
     .arguments = "FILE",
     .arg_min = 1,
     .arg_max = 1,

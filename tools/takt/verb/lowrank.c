@@ -48,7 +48,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_lowrank = {
     .name = "lowrank",
     .task = TAKT_TASK_SHRINK,
-    .summary = "a model whose layers are two thinner ones",
+    .summary = "factor the layers of a model into two thinner ones",
     .arguments = "MODEL -o F --energy E",
     .about =
         "Weights become the product of two thin matrices, by singular values in f64. A layer is\n"

@@ -27,7 +27,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_ops = {
     .name = "ops",
     .task = TAKT_TASK_MAKE,
-    .summary = "the operations, one of them, or the nodes of a model that are refused",
+    .summary = "list the operations, show one of them, or list the refused nodes of a model",
     .arguments = "[OP | MODEL]",
     .arg_min = 0,
     .arg_max = 1,

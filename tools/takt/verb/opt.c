@@ -84,7 +84,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_opt = {
     .name = "opt",
     .task = TAKT_TASK_MAKE,
-    .summary = "the graph after the passes, and each rule that fired",
+    .summary = "show the graph after the passes, and each rule that fired",
     .arguments = "MODEL",
     .arg_min = 0,
     .arg_max = 1,

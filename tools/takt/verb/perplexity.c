@@ -307,7 +307,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_perplexity = {
     .name = "perplexity",
     .task = TAKT_TASK_TEXT,
-    .summary = "how well a model predicts a text",
+    .summary = "measure how well a model predicts a text",
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,

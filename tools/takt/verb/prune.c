@@ -172,7 +172,7 @@ const takt_verb takt_verb_prune = {
     .name = "prune",
     .task = TAKT_TASK_SHRINK,
     .is_main = true,
-    .summary = "remove the channels of a model that matter least",
+    .summary = "remove the least important channels of a model",
     .arguments = "MODEL -o F --amount A",
     .about =
         "Channels are removed with everything that belongs to them: columns of the next layer,\n"

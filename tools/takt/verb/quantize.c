@@ -110,7 +110,7 @@ const takt_verb takt_verb_quantize = {
     .name = "quantize",
     .task = TAKT_TASK_SHRINK,
     .is_main = true,
-    .summary = "a model whose layers compute on integers",
+    .summary = "convert the layers of a model to integers",
     .arguments = "MODEL -o F --calib D",
     .about =
         "Reports for every layer its rounding error, its time in f32 and in integers, and\n"

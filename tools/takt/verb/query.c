@@ -74,7 +74,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_query = {
     .name = "query",
     .task = TAKT_TASK_RUN,
-    .summary = "the tuples of a model's relation that fit a question",
+    .summary = "list the tuples of a model's relation that match a question",
     .arguments = "MODEL [QUESTION]",
     .arg_min = 1,
     .arg_max = 2,

@@ -19,7 +19,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_summary = {
     .name = "summary",
     .task = TAKT_TASK_RUN,
-    .summary = "a table of the layers: shapes, parameters, multiply-adds",
+    .summary = "show a table of the layers: shapes, parameters, multiply-adds",
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,

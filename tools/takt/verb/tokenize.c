@@ -89,7 +89,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_tokenize = {
     .name = "tokenize",
     .task = TAKT_TASK_TEXT,
-    .summary = "a text as the tokens of a model, or tokens as a text",
+    .summary = "convert text to tokens, or tokens to text",
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,

@@ -39,7 +39,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_version = {
     .name = "version",
     .task = TAKT_TASK_COMMAND,
-    .summary = "which takt this is",
+    .summary = "show the version of takt",
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,

@@ -44,7 +44,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_zoo_get = {
     .name = "zoo-get",
     .task = TAKT_TASK_TRAIN,
-    .summary = "a model of the zoo as a file",
+    .summary = "write a model of the zoo to a file",
     .arguments = "NAME [-o F]",
     .arg_min = 1,
     .arg_max = 1,

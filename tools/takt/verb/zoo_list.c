@@ -45,7 +45,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_zoo_list = {
     .name = "zoo-list",
     .task = TAKT_TASK_TRAIN,
-    .summary = "the trained models that come with Takt",
+    .summary = "list the trained models that come with Takt",
     .arguments = "",
     .about =
         "Name, category, kind of data, bytes in int8, score on samples that it was not trained\n"

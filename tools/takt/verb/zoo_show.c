@@ -34,7 +34,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_zoo_show = {
     .name = "zoo-show",
     .task = TAKT_TASK_TRAIN,
-    .summary = "one model of the zoo: its text and how it was made",
+    .summary = "show the text of a zoo model, and how it was made",
     .arguments = "NAME",
     .arg_min = 1,
     .arg_max = 1,

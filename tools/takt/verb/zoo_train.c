@@ -378,7 +378,7 @@ static int run(takt_tool *t)
 const takt_verb takt_verb_zoo_train = {
     .name = "zoo-train",
     .task = TAKT_TASK_TRAIN,
-    .summary = "a model of the zoo, trained again from its data",
+    .summary = "train a model of the zoo again from its data",
     .arguments = "NAME [--data FOLDER] [-o F]",
     .arg_min = 1,
     .arg_max = 1,
