@@ -175,7 +175,7 @@ static takt_status read_any(takt_tokenizer *t, const uint8_t *bytes, size_t leng
         return takt_tokenizer_read_tiktoken(t, bytes, length);
     if (takt_spm_recognises(bytes, length))
         return takt_tokenizer_read_spm(t, bytes, length);
-    (void)takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "this holds no tokenizer");
+    (void)takt_tokenizer_fail(t, TAKT_E_TOKENIZER_MISSING, "there is no tokenizer in it");
     if (t->is_compiled)
         return takt_fail_hint(t->ctx, "compile it again from the GGUF file or the folder");
     return takt_fail_hint(

@@ -66,7 +66,7 @@ def counts():
     same = json.loads(done.stdout)
     expect(same["verdict"] == "same" and abs(same["ratio"] - 1) < 0.01, same)
     compare("a.takt larger.takt --counter instructions --fail-on slower:2%", 3, "more")
-    compare("a.takt larger.takt --counter smiles", 2, "nothing to count")
+    compare("a.takt larger.takt --counter smiles", 2, "no counter smiles")
 
 
 def counted_files():

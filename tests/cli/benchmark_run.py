@@ -216,7 +216,7 @@ def mistakes():
     takt("run model.takt --slo fast", 2, "not an SLO")
     takt("run model.takt --slo p0=5ms", 2, "not an SLO")
     takt("run model.takt --find-peak", 2, "needs an SLO")
-    takt("run model.takt --counter smiles", 2, "nothing to count")
+    takt("run model.takt --counter smiles", 2, "no counter smiles")
 
 
 shutil.copy("examples/mlp.takt", TMP / "model.takt")

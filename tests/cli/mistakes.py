@@ -252,7 +252,7 @@ fails(1, "profile", MLP, "--trace", "/nowhere/t.json", says=["/nowhere/t.json"])
 fails(2, "profile", MLP, "--impact", "--trace", "t.json", says=["which --trace asks for"])
 fails(2, "batch", STREAM, "8", says=["8 is not a name of a dimension", "-D NAME=8"])
 fails(1, "batch", MLP, says=["a dimension called batch already", "another name"])
-fails(2, "benchmark", "run", MLP, "--ci-width", "5", says=["--ci-width 5 is not a part", "1%"])
+fails(2, "benchmark", "run", MLP, "--ci-width", "5", says=["--ci-width 5 is not a fraction", "1%"])
 fails(2, "benchmark", "trends", says=["there are no results", "results_*.json"])
 fails(2, "benchmark", "compare", MLP, "--bin-a", "/nowhere/takt", "--bin-b", "/nowhere/takt",
       says=["/nowhere/takt cannot be run: No such file"])

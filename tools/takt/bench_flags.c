@@ -183,8 +183,7 @@ static bool take_event(bench_job *j)
     j->event = tool_text_of(j->t, TAKT_F_COUNTER);
     if (j->event == NULL || strcmp(j->event, "instructions") == 0)
         return true;
-    tool_usage_error(j->t, 1003, "there is instructions", "--counter %s is nothing to count",
-                     j->event);
+    tool_usage_error(j->t, 1003, "there is instructions", "there is no counter %s", j->event);
     return false;
 }
 

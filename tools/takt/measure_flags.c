@@ -15,8 +15,8 @@ bool tool_percent(const takt_tool *t, tool_flag_id id, double fallback, double *
     const double value = strtod(text, &end);
     if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(value > 0) ||
         value > (*end == '%' ? 1e4 : 1)) {
-        tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is not a part", tool_flags[id].name,
-                         text);
+        tool_usage_error(t, 1003, "write 1% or 0.01", "--%s %s is not a fraction",
+                         tool_flags[id].name, text);
         return false;
     }
     *part = *end == '%' ? value / 100 : value;

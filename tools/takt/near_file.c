@@ -183,7 +183,8 @@ static void file_within(const char *path, char *hint, size_t size)
                          length > 0 && path[length - 1] == '/' ? "" : "/", l.names[i]);
         }
     if (hint[0] == '\0' && !has_name(&l, "config.json"))
-        snprintf(hint, size, "a folder of a model has config.json in it; this one has none");
+        snprintf(hint, size,
+                 "give a file; the only folders that are read as models have a config.json");
     for (size_t i = 0; i < l.count; i++)
         free(l.names[i]);
     free(l.names);

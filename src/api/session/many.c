@@ -187,8 +187,10 @@ takt_status takt_run_many(const takt_model *m, const takt_many_options *options,
         return takt_fail(m->ctx, TAKT_E_OPTION,
                          "inputs that all batches read cannot be donated: %s", planned.donate);
     if (o.batch_size < 0 || o.jobs < 0 || o.jobs > TAKT_POOL_MAX)
-        return takt_fail(m->ctx, TAKT_E_OPTION, "%lld samples a batch and %d jobs cannot be",
-                         (long long)o.batch_size, o.jobs);
+        return takt_fail(m->ctx, TAKT_E_OPTION,
+                         "batch size %lld and %d jobs: neither may be negative, and jobs are at "
+                         "most %d",
+                         (long long)o.batch_size, o.jobs, (int)TAKT_POOL_MAX);
     void *flags;
     TAKT_TRY(takt_mem_zero(m->ctx, 2 * count, sizeof(bool), "views", &flags));
     takt_many w = {.model = m,

@@ -82,7 +82,7 @@ static bool string(scanner *s, takt_span *out)
 static takt_status refuse_type(scanner *s, takt_span d)
 {
     const char *hint = "save it as a plain number type, e.g. with .astype('<f4')";
-    const char *why = "is a type that Takt has not";
+    const char *why = "is not supported";
     if (d.length > 1 && d.at[1] == 'O') {
         why = "means Python objects, which are never read";
     } else if (d.length > 0 && d.at[0] == '>') {

@@ -139,7 +139,7 @@ static takt_status report(chain *c, const char *path, const char *lineage)
         takt_report_count(r, "changed", c->changed);
         takt_report_count(r, "absent", c->absent);
     } else if (c->links == 0) {
-        takt_text_add(&r->text, "  the file does not say what made it\n");
+        takt_text_add(&r->text, "  the file has no lineage\n");
     } else if (c->verifies) {
         takt_text_add(&r->text, "%zu same, %zu changed, %zu not here\n", c->same, c->changed,
                       c->absent);

@@ -283,8 +283,7 @@ static int run_job(compare_job *j)
         return tool_usage_error(t, 1003, "there is inference", "nothing of type %s can be compared",
                                 type);
     if (event != NULL && strcmp(event, "instructions") != 0)
-        return tool_usage_error(t, 1003, "there is instructions",
-                                "--counter %s is nothing to count", event);
+        return tool_usage_error(t, 1003, "there is instructions", "there is no counter %s", event);
     int code = take_sides(j);
     if (code == TAKT_EXIT_OK)
         code = check_format(j);
