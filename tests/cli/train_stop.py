@@ -18,6 +18,31 @@ def ends(run, words, numbers=(signal.SIGINT,)):
     expect(run.returncode == 130 and words in said, f"{run.returncode}: {said}")
 
 
+def blocked(pid):
+    """For each thread of a process, the main one first: whether SIGINT waits for another."""
+    seen = []
+    for thread in sorted(map(int, os.listdir(f"/proc/{pid}/task"))):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8") as status:
+                masks = [line.split()[1] for line in status if line.startswith("SigBlk:")]
+        except OSError:  # a save has ended
+            continue
+        seen.append(bool(int(masks[0], 16) >> (signal.SIGINT - 1) & 1))
+    return seen
+
+
+def of_one_thread():
+    """Signals reach the main thread alone, whose loop reads what their handler writes."""
+    shutil.rmtree(path("threads"), ignore_errors=True)
+    run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
+                            path("threads"), "--workers", "3", "-t", "2"], cwd=ROOT, env=CLEAN,
+                           stderr=subprocess.PIPE)
+    await_steps(path("threads"))
+    seen = blocked(run.pid)
+    expect(len(seen) >= 4 and not seen[0] and all(seen[1:]), f"SIGINT is blocked: {seen}")
+    ends(run, b"--resume")
+
+
 def interrupted():
     shutil.rmtree(path("stopped"), ignore_errors=True)
     run = subprocess.Popen([TOOL, "train", NET, *COMMON, "--epochs", "100000", "-q", "--checkpoint",
@@ -107,6 +132,7 @@ def without_progress():
         expect(os.path.exists(model), "a training that --patience ends writes its model")
 
 
+of_one_thread()
 interrupted()
 interrupted_inside()
 interrupted_twice()

@@ -6,6 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,20 @@ static bool make_slot(const tool_training *g, slot *s)
     return s->others != NULL && s->shares != NULL && tool_batch_copy(&s->other, like, g->t->ctx);
 }
 
+/* Signals go to the main thread, whose handler and loop share plain variables. Fewer workers than
+ * asked for are slower, but not a failure. */
+static void start(tool_loader *l, uint64_t workers)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return;
+    while (l->thread_count < workers &&
+           pthread_create(&l->threads[l->thread_count], NULL, work, l) == 0)
+        l->thread_count++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
 {
     tool_loader *l = calloc(1, sizeof *l);
@@ -180,9 +195,7 @@ tool_loader *tool_loader_create(const tool_training *g, uint64_t workers)
         tool_loader_destroy(l);
         return NULL;
     }
-    while (l->thread_count < workers && /* fewer are slower, but not a failure */
-           pthread_create(&l->threads[l->thread_count], NULL, work, l) == 0)
-        l->thread_count++;
+    start(l, workers);
     return l;
 }
 
