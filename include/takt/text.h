@@ -52,6 +52,9 @@ typedef struct takt_generator_options {
      *  tokens: anything but TAKT_OK ends opening with that status. Default NULL: not called. */
     takt_status (*check)(void *user, const takt_tokenizer *tokenizer, int64_t context);
     void *check_user;
+    /** This will be the draft of a model with that tokenizer: another vocabulary is refused before
+     *  any weight is read (3765). Borrowed for the call; default NULL. */
+    const takt_tokenizer *draft_for;
 } takt_generator_options;
 
 /** Opens a GGUF file, or a Hugging Face folder. A GGUF file stays open: weights are read when they

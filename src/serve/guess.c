@@ -17,6 +17,18 @@ void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate
     options->draft_p_min = s->options.draft_p_min;
 }
 
+takt_status takt_serve_check_draft(takt_server *s, const takt_tokenizer *model)
+{
+    takt_tokenizer *draft;
+    const char *path = s->options.text.tokenizer;
+    if (s->options.draft == NULL)
+        return TAKT_OK;
+    TAKT_TRY(takt_tokenizer_load(s->ctx, path != NULL ? path : s->options.draft, &draft));
+    const takt_status status = takt_draft_check(s->ctx, model, draft);
+    takt_tokenizer_destroy(draft);
+    return status;
+}
+
 static takt_status open_drafts(takt_server *s)
 {
     takt_plan_info info, token;

@@ -270,6 +270,8 @@ takt_generator_options takt_serve_writer(const takt_server *s);
 
 /* ---- guesses (guess.c) ---- */
 
+/* Whether the draft, if there is to be one, has the model's tokens. */
+TAKT_MUST_USE takt_status takt_serve_check_draft(takt_server *s, const takt_tokenizer *model);
 /* Drafts for the slots, which all exist, and the plans that read guesses. */
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 /* Texts of `prompt_cache`: read into slots or the pool, and written from there. */

@@ -34,15 +34,9 @@ static void name_of(const char *path, bool is_folder, char to[128])
 
 /* ---- models ---- */
 
-/* takt_generator_options.check: a template that cannot be used is refused before weights are
- * read. */
-static takt_status open_chat(void *server, const takt_tokenizer *tokenizer, int64_t context)
+static takt_status open_chat(takt_server *s, const takt_tokenizer *tokenizer)
 {
-    takt_server *s = server;
     const char *given = s->options.chat_template;
-    const takt_generator_options *o = &s->options.text;
-    if (o->check != NULL)
-        TAKT_TRY(o->check(o->check_user, tokenizer, context));
     if (given == NULL)
         given = takt_tokenizer_chat_template(tokenizer);
     if (given == NULL)
@@ -55,6 +49,18 @@ static takt_status open_chat(void *server, const takt_tokenizer *tokenizer, int6
     if (status != TAKT_OK)
         s->ctx->error = s->shadow.error;
     return status;
+}
+
+/* takt_generator_options.check: a template or a draft that cannot be used is refused before weights
+ * are read. */
+static takt_status check(void *server, const takt_tokenizer *tokenizer, int64_t context)
+{
+    takt_server *s = server;
+    const takt_generator_options *o = &s->options.text;
+    if (o->check != NULL)
+        TAKT_TRY(o->check(o->check_user, tokenizer, context));
+    TAKT_TRY(open_chat(s, tokenizer));
+    return takt_serve_check_draft(s, tokenizer);
 }
 
 static takt_status make_slots(takt_server *s)
@@ -143,7 +149,7 @@ static takt_status open_model(takt_server *s, const char *path)
     takt_generator *g;
     bool is_text, is_folder;
     takt_generator_options how = takt_serve_writer(s);
-    how.check = open_chat;
+    how.check = check;
     how.check_user = s;
     TAKT_TRY(has_words(s, path, &is_text, &is_folder));
     if (!is_text)

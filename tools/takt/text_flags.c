@@ -83,10 +83,23 @@ bool tool_read_sampling(const takt_tool *t, takt_generate_options *o, tool_sampl
     return good && tool_read_more_sampling(t, s, room) && can_draw(t, s);
 }
 
+/* With the tokenizer of the model, which is not open yet. */
+static takt_status open_draft(const takt_tool *t, const char *path, takt_generator **draft)
+{
+    takt_generator_options how = tool_writer_options(t);
+    takt_tokenizer *tokens;
+    takt_status status = takt_tokenizer_load(t->ctx, tool_readable(tool_model_path(t)), &tokens);
+    if (status != TAKT_OK)
+        return status;
+    how.draft_for = tokens;
+    status = takt_generator_open(t->ctx, tool_readable(path), &how, draft);
+    takt_tokenizer_destroy(tokens);
+    return status;
+}
+
 int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator **draft)
 {
     const char *path = tool_text_of(t, TAKT_F_MODEL_DRAFT);
-    const takt_generator_options how = tool_writer_options(t);
     double least;
     o->lookup = tool_on(t, TAKT_F_LOOKUP);
     o->draft_max = (size_t)tool_number_of(t, TAKT_F_DRAFT, 0);
@@ -95,7 +108,7 @@ int tool_open_draft(const takt_tool *t, takt_generate_options *o, takt_generator
     o->draft_p_min = least > 0 ? least : -1;
     if (path == NULL)
         return TAKT_EXIT_OK;
-    const int code = tool_finish(t, takt_generator_open(t->ctx, tool_readable(path), &how, draft));
+    const int code = tool_finish(t, open_draft(t, path, draft));
     o->draft = *draft;
     return code;
 }

@@ -266,6 +266,10 @@ TAKT_MUST_USE takt_status takt_writing_read(takt_writing *w, int32_t id);
 /* The next token by these scores, after `position` tokens; it is not output. */
 TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores, size_t count,
                                             size_t position, double *surprise, int32_t *id);
+/* Whether ids of both tokenizers have the same meaning. Models of one family differ in unused ids
+ * at the end. */
+TAKT_MUST_USE takt_status takt_draft_check(takt_ctx *ctx, const takt_tokenizer *model,
+                                           const takt_tokenizer *draft);
 /* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */
 TAKT_MUST_USE takt_status takt_speculate_open(takt_writing *w);
 void takt_speculate_close(takt_writing *w);

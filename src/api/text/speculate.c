@@ -12,15 +12,9 @@ enum { GUESSES = 16, WORDS_MOST = 4, WORDS_LEAST = 2, VOCABULARY_SPARE = 128 };
 
 /* ---- opening ---- */
 
-/* Its ids must have the same meaning. Models of one family differ in unused ids at the end. */
-static takt_status check_draft(const takt_generator *g, const takt_generator *draft)
+takt_status takt_draft_check(takt_ctx *ctx, const takt_tokenizer *a, const takt_tokenizer *b)
 {
-    takt_ctx *ctx = g->engine.ctx;
-    const takt_tokenizer *a = g->engine.tokenizer, *b = draft->engine.tokenizer;
     const size_t least = a->count < b->count ? a->count : b->count;
-    if (draft == g || draft->engine.ctx != ctx)
-        return takt_fail(ctx, TAKT_E_ARGUMENT,
-                         "the draft is the generator itself, or one of another context");
     if (a->count + b->count - 2 * least > VOCABULARY_SPARE)
         return takt_fail(ctx, TAKT_E_SPECULATION,
                          "the draft has a vocabulary of %zu tokens, the model one of %zu", b->count,
@@ -30,6 +24,16 @@ static takt_status check_draft(const takt_generator *g, const takt_generator *dr
             memcmp(a->texts[i].at, b->texts[i].at, a->texts[i].length) != 0)
             return takt_fail(ctx, TAKT_E_SPECULATION,
                              "token %zu of the draft is another one than the model's", i);
+    return TAKT_OK;
+}
+
+static takt_status check_draft(const takt_generator *g, const takt_generator *draft)
+{
+    takt_ctx *ctx = g->engine.ctx;
+    if (draft == g || draft->engine.ctx != ctx)
+        return takt_fail(ctx, TAKT_E_ARGUMENT,
+                         "the draft is the generator itself, or one of another context");
+    TAKT_TRY(takt_draft_check(ctx, g->engine.tokenizer, draft->engine.tokenizer));
     if (!takt_generator_rewinds(draft))
         return takt_fail(ctx, TAKT_E_SPECULATION, "the draft cannot forget its last tokens");
     return TAKT_OK;
