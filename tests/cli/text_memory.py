@@ -11,6 +11,8 @@ from _cli import CLEAN, ROOT, TMP, TOOL, expect, fails, finish, parsed
 
 MIB = 1 << 20
 MORE = 64 * MIB  # code, tables of words, and the largest weight while it is packed
+TINY = "tests/corpus/gguf/tiny.gguf"
+CONTEXT = ("-c", "256")
 SHAPE = "layers=4, width=768, heads=12, shared=4, hidden=2048, words=32000"
 
 
@@ -50,6 +52,16 @@ def folder(kind):
     return to
 
 
+def compiled(kind):
+    """The same weights as one checked file."""
+    path, to = model(kind), os.path.join(TMP, f"memory-{kind}.taktp")
+    activations = "f32" if kind == "f16" else "int8"
+    subprocess.run([TOOL, "convert", path, "-o", to, "-c", "256", "--activations", activations],
+                   check=True)
+    os.remove(path)
+    return to
+
+
 def remove(path):
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -63,16 +75,16 @@ def stated(path):
     if os.path.isdir(path):
         files = [os.path.join(path, name) for name in os.listdir(path)]
     size = sum(os.stat(name).st_size for name in files)
-    plan = parsed("plan", path, "-c", "256", "--parallel", "1", "--json")
+    plan = parsed("plan", path, *CONTEXT, "--parallel", "1", "--json")
     expect(plan["weights"] <= 1.01 * size, f"{path}: {plan} for a file of {size} bytes")
     return plan["weights"] + plan["caches"] + plan["arena"]
 
 
 def held(kind, path):
     states = stated(path)
-    most = peak("generate", path, "-p", "t1 t2", "-n", "2", "-c", "256", "-t", "2", "-q")
+    most = peak("generate", path, "-p", "t1 t2", "-n", "2", *CONTEXT, "-t", "2", "-q")
     expect(most <= states + MORE, f"{kind}: {most} bytes, the plan states {states}")
-    only = peak("plan", path, "-c", "256", "--parallel", "1")
+    only = peak("plan", path, *CONTEXT, "--parallel", "1")
     expect(only <= MORE, f"{kind}: {only} bytes for a plan, whose weights are not read")
     remove(path)
 
@@ -100,8 +112,10 @@ def refused():
     ask, serve = ("generate", path, "-p", "t1", "-n", "1", "-c", "64"), ("serve", path, "-c", "64")
     for code, args in ((2, [*ask, "--samplers", "foo"]), (2, [*ask, "--top-p", "-1"]),
                        (2, [*ask, "-l", "64000+1"]), (2, [*ask, "--draft-p-min", "x"]),
-                       (1, [*ask, "-md", path + "x"]), (1, [*ask, "--chat"]),
-                       (2, [*ask, "--chat-template", "none"]), (1, [*ask, "--chat-template", bad]),
+                       (1, [*ask, "-md", path + "x"]), (1, [*ask, "-md", TINY]),
+                       (1, ["generate", TINY, "-p", "a", "-n", "1", "-md", path]),
+                       (1, [*serve, "-md", TINY]), (1, ["serve", TINY, "-md", path]),
+                       (1, [*ask, "--chat"]), (2, [*ask, "--chat-template", "none"]), (1, [*ask, "--chat-template", bad]),
                        (2, ["generate", path, "-p", "t1 " * 65, "-c", "64"]),
                        (2, ["generate", path, "-f", empty, "-np", "2", "-c", "64"]),
                        (2, [*ask[:2], "-f", bad, "-np", "2", "--interactive", "-c", "64"]),
@@ -129,6 +143,8 @@ def impossible():
 for name in ("q8_0", "q4_0", "f16", "q4_k"):
     held(name, model(name))
 held("folder", folder("f16"))
+for name in ("q8_0", "f16"):
+    held(name + " compiled", compiled(name))
 held("tied", model("f16", "layers=1, width=1024, heads=8, shared=2, hidden=512, words=40000", TIED))
 tied()
 refused()

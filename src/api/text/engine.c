@@ -97,7 +97,8 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
     const takt_load_options load = {.size = sizeof load,
-                                    .sizes = e->tokenizer->is_compiled ? NULL : sizes};
+                                    .sizes =
+                                        e->tokenizer->is_compiled ? "weights=late" : sizes};
     const takt_status status = takt_model_load(e->ctx, path, &load, &e->model);
     if (status != TAKT_OK && e->ctx->error.id == TAKT_E_OVERFLOW && e->options.context > 0)
         return takt_fail_hint(e->ctx, "a smaller context is -c N");
@@ -105,6 +106,8 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
     TAKT_TRY(check_model(e, path, output));
     TAKT_TRY(takt_engine_find_encoder(e));
     TAKT_TRY(check_compiled(e, path, is_int8));
+    if (e->options.draft_for != NULL)
+        TAKT_TRY(takt_draft_check(e->ctx, e->options.draft_for, e->tokenizer));
     return e->options.check == NULL
                ? TAKT_OK
                : e->options.check(e->options.check_user, e->tokenizer, takt_engine_context(e));

@@ -8,7 +8,9 @@
 #include "base/size.h"
 #include "io/map.h"
 #include "io/read.h"
+#include "io/takt/late_weight.h"
 #include "io/takt/taktp.h"
+#include "ir/late.h"
 #include "ir/normal.h"
 #include "lang/parse.h"
 
@@ -172,29 +174,44 @@ static bool read_type(takt_cursor *c, takt_type *type)
     return !c->failed;
 }
 
-/* Adds a weight: in the mapped file, or read to where it stays. */
+/* In the mapped file, in the file until it is packed, or read to where it stays. `*crc` is the
+ * checksum of its bytes. */
+static takt_status place_weight(const reader *r, const takt_type *type, const uint8_t *from,
+                                takt_tensor *t, uint32_t *crc)
+{
+    const takt_source *s = r->source;
+    *t = (takt_tensor){.type = *type};
+    if (takt_taktp_is_late(s, type))
+        return takt_taktp_late(s, type, from, t, crc);
+    if (s->mapping == NULL || !takt_map_tensor(s->mapping, s->length, type, from, t)) {
+        TAKT_TRY(takt_tensor_create(s->ctx, type, t));
+        TAKT_TRY(takt_source_copy(s, from, takt_tensor_data(t), takt_tensor_bytes(t)));
+    }
+    *crc = takt_crc32c(0, takt_tensor_data(t), takt_tensor_bytes(t));
+    return TAKT_OK;
+}
+
 static takt_status keep_weight(reader *r, const takt_type *type, const uint8_t *from, uint32_t crc)
 {
     const takt_source *s = r->source;
     const size_t index = r->count;
+    uint32_t found = 0;
     void *array = r->tensors;
     const takt_status grown =
         takt_mem_grow(s->ctx, &array, &r->capacity, index + 1, sizeof *r->tensors);
     r->tensors = array;
     TAKT_TRY(grown);
     takt_tensor *t = &r->tensors[index];
-    if (s->mapping == NULL || !takt_map_tensor(s->mapping, s->length, type, from, t)) {
-        TAKT_TRY(takt_tensor_create(s->ctx, type, t));
-        r->count++;
-        TAKT_TRY(takt_source_copy(s, from, takt_tensor_data(t), takt_tensor_bytes(t)));
-    } else {
-        r->count++;
-    }
-    const size_t bytes = takt_tensor_bytes(t);
-    if (takt_crc32c(0, takt_tensor_data(t), bytes) != crc) {
+    const takt_status placed = place_weight(r, type, from, t, &found);
+    r->count += t->storage != NULL;
+    TAKT_TRY(placed);
+    if (found != crc) {
         takt_fail(s->ctx, TAKT_E_TAKTP, "%s: the checksum of weight %zu is wrong", s->name, index);
         return hinted(s->ctx);
     }
+    if (takt_storage_is_late(t->storage))
+        return TAKT_OK; /* any bytes are values of its type */
+    const size_t bytes = takt_tensor_bytes(t);
     if (takt_normal_check(type, takt_tensor_data(t), bytes) < bytes)
         return takt_fail(s->ctx, TAKT_E_TAKTP, "%s: weight %zu: a bool is neither 0 nor 1", s->name,
                          index);
