@@ -26,8 +26,8 @@ def write(path, arch, more, rows):
         file.write(tiny.gguf(tiny.settings(arch, **COUNT, **more) + tiny.llama_words(), rows))
 
 
-def model(path, oss):
-    """One block with four experts, of which two are chosen; in f32."""
+def model(path, oss, ones=()):
+    """One block with four experts, of which two are chosen; in f32. Shapes end with `ones`."""
     draw = random.Random(5)
     rows = [("blk.0.ffn_gate_inp.weight", *weights(draw, 32, 4)),
             ("token_embd.weight", *weights(draw, 32, 11))]
@@ -44,7 +44,18 @@ def model(path, oss):
         rows += [(f"blk.0.ffn_{name}_exps.bias", *weights(draw, size, 4))
                  for name, size in (("gate", 64), ("up", 64), ("down", 32))]
         rows.append(("blk.0.attn_sinks.weight", *weights(draw, 4)))
+    rows = [(name, [*dims, *ones], kind, value) for name, dims, kind, value in rows]
     write(path, "gpt-oss" if oss else "llama", more, rows)
+
+
+def padded():
+    """In ggml all shapes go on with ones, and llama.cpp's converter writes some of them."""
+    paths = [os.path.join(TMP, name) for name in ("plain.gguf", "padded.gguf")]
+    texts = []
+    for path, ones in zip(paths, ((), (1,))):
+        model(path, True, ones)
+        texts.append(parsed("generate", path, "-p", "a b", "-n", "12", "-s", "3", "--json")["text"])
+    expect(texts[0] == texts[1] != "", f"{texts}")
 
 
 def check(arch):
@@ -74,4 +85,5 @@ def check(arch):
 
 check("mixtral")
 check("oss")
+padded()
 finish()

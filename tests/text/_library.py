@@ -7,7 +7,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("TAKT_BUILD_DIR", os.path.join(ROOT, "build/release"))
 TMP = os.environ.get("TAKT_TEST_TMP", "/tmp")
-PYTHON = os.path.join(ROOT, "build/venv/bin/python")
+PYTHON = os.path.join(os.environ.get("TAKT_VENV", os.path.join(ROOT, "build/venv")), "bin/python")
 
 
 def in_venv(packages):

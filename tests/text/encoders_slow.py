@@ -194,4 +194,5 @@ def main():
     sys.exit(len(failed) > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

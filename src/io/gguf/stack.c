@@ -22,6 +22,19 @@ static void put_shape(char to[SHAPE], const int64_t *dims, int rank)
     (void)snprintf(to + length, SHAPE - length, "]");
 }
 
+/* In ggml every shape goes on with ones, so a file may have more or fewer of them in front. */
+static takt_gguf_tensor with_rank(const takt_gguf_tensor *t, int rank)
+{
+    takt_gguf_tensor other = *t;
+    while (other.rank > rank && other.dims[0] == 1)
+        memmove(other.dims, other.dims + 1, (size_t)--other.rank * sizeof *other.dims);
+    for (; other.rank < rank; other.rank++) {
+        memmove(other.dims + 1, other.dims, (size_t)other.rank * sizeof *other.dims);
+        other.dims[0] = 1;
+    }
+    return other;
+}
+
 const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const char *name,
                                        int rank, const int64_t *dims)
 {
@@ -31,13 +44,16 @@ const takt_gguf_tensor *takt_gguf_need(takt_gguf_model *m, takt_graph *g, const 
                                           "the tensor %s is missing", name));
         return NULL;
     }
-    bool fits = t->rank == rank;
+    const takt_gguf_tensor wanted_rank = with_rank(t, rank);
+    bool fits = wanted_rank.rank == rank;
     for (int d = 0; fits && d < rank; d++)
-        fits = dims[d] < 0 || dims[d] == t->dims[d];
+        fits = dims[d] < 0 || dims[d] == wanted_rank.dims[d];
     if (fits && m->is_read != NULL)
         m->is_read[t - m->g->tensors] = true;
-    if (fits)
+    if (fits) {
+        m->g->tensors[t - m->g->tensors] = wanted_rank;
         return t;
+    }
     char is[SHAPE], wanted[SHAPE];
     put_shape(is, t->dims, t->rank);
     put_shape(wanted, dims, rank);
