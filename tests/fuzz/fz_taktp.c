@@ -1,5 +1,8 @@
 /* fz_taktp.c - any bytes as a compiled model, unchanged and with every checksum corrected: refused
- * with a message, or loaded, saved and loaded again as the same file; nothing leaks. */
+ * with a message, or loaded, saved and loaded again as the same file; and its tokenizer, whose ids
+ * of a text are in the vocabulary; nothing leaks. */
+#include <takt/tokenizer.h>
+
 #include "api/model.h"
 #include "base/crc32c.h"
 #include "base/ctx.h"
@@ -91,6 +94,32 @@ static void again(takt_ctx *ctx, const takt_model *m)
     ctx->allocator.put(ctx->allocator.user, second, other);
 }
 
+static void tokenize(const takt_tokenizer *t, const uint8_t *text, size_t length)
+{
+    int32_t room[512];
+    takt_token_ids ids = {room, 512, 0};
+    if (takt_tokenize(t, (const char *)text, length, TAKT_TOKENIZE_ADD, &ids) == TAKT_OK)
+        for (size_t i = 0; i < ids.count && i < ids.capacity; i++)
+            must(room[i] >= 0 && (size_t)room[i] < takt_tokenizer_count(t));
+}
+
+/* Some bytes of the file are the text. */
+static void load_tokens(takt_ctx *ctx, const uint8_t *data, size_t size)
+{
+    const takt_source source = {.ctx = ctx, .name = "fuzz", .bytes = data, .length = size};
+    takt_span tokens;
+    takt_tokenizer *t = NULL;
+    if (takt_taktp_tokens(&source, &tokens) != TAKT_OK || tokens.length == 0)
+        return;
+    const takt_status status =
+        takt_tokenizer_load_memory(ctx, "fuzz", tokens.at, tokens.length, &t);
+    must((status == TAKT_OK) == (t != NULL));
+    must(status == TAKT_OK || takt_last_error(ctx)[0] != '\0');
+    if (t != NULL)
+        tokenize(t, data, size < 300 ? size : 300);
+    takt_tokenizer_destroy(t);
+}
+
 static void load(const uint8_t *data, size_t size)
 {
     const takt_config config = {
@@ -105,6 +134,7 @@ static void load(const uint8_t *data, size_t size)
     if (m != NULL)
         again(ctx, m);
     takt_model_destroy(m);
+    load_tokens(ctx, data, size);
     must(ctx->live_bytes == 0);
     takt_ctx_destroy(ctx);
 }
