@@ -2,20 +2,14 @@
 whole and streamed, tools, logprobs, forms, vectors, errors. Needs the package openai."""
 import json
 import os
-import subprocess
-import sys
 
-from _cli import ROOT, TMP, expect, finish, parsed
+import _venv
+from _cli import TMP, expect, finish, parsed
 
 try:
     import openai
 except ImportError:
-    python = os.path.join(ROOT, "build/venv/bin/python")
-    if os.path.exists(python) and sys.executable != python and subprocess.run(
-            [python, "-c", "import openai"], capture_output=True, check=False).returncode == 0:
-        sys.exit(subprocess.run([python, "-B", *sys.argv], check=False).returncode)
-    print("skipped: openai is not in build/venv")
-    sys.exit(77)
+    _venv.instead("openai")
 import _words
 from _serve import Server
 

@@ -9,15 +9,14 @@ import os
 import sys
 import time
 
-from _library import ROOT, ctx, takt
+from _library import ROOT, ctx, in_venv, takt
 
 try:
     import jinja2
     import jinja2.ext
     import jinja2.sandbox
 except ImportError:
-    print("skipped: the package jinja2 is not there")
-    sys.exit(77)
+    in_venv("jinja2")
 SINK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 failures = 0
 
