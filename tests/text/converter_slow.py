@@ -1,4 +1,4 @@
-"""converter_slow.py - GGUF files that llama.cpp's own converter writes (convert_hf_to_gguf.py inside
+"""converter_slow.py - GGUF files that llama.cpp's own converter writes (convert_hf_to_gguf.py in
 PyPI's sources of llama-cpp-python) of the models of folders_slow.py, encoders_slow.py and of
 MiniLM: scores and vectors as torch has them, 64 greedy tokens. Needs the packages torch,
 transformers, sentencepiece and tokenizers in build/venv, and PyPI.

@@ -97,8 +97,7 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
     const takt_load_options load = {.size = sizeof load,
-                                    .sizes =
-                                        e->tokenizer->is_compiled ? "weights=late" : sizes};
+                                    .sizes = e->tokenizer->is_compiled ? "weights=late" : sizes};
     const takt_status status = takt_model_load(e->ctx, path, &load, &e->model);
     if (status != TAKT_OK && e->ctx->error.id == TAKT_E_OVERFLOW && e->options.context > 0)
         return takt_fail_hint(e->ctx, "a smaller context is -c N");
