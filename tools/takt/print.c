@@ -108,8 +108,10 @@ static void error_text(const takt_error *e)
         line("  node: ", e->node);
     if (e->line > 0)
         fprintf(stderr, "  line %d, column %d\n", e->line, e->column);
-    if (e->offset >= 0)
-        fprintf(stderr, "  at byte %lld\n", (long long)e->offset);
+    char place[40];
+    (void)snprintf(place, sizeof place, "at byte %lld", (long long)e->offset);
+    if (e->offset >= 0 && strstr(e->message, place) == NULL)
+        fprintf(stderr, "  %s\n", place);
     if (e->hint[0] != '\0')
         line("hint: ", e->hint);
 }

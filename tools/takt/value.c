@@ -81,6 +81,9 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
     };
     const tool_flag_kind kind = tool_flags[id].kind;
     const bool good = is_good(kind, text);
+    const char *hint = id == TAKT_F_TEXT_CONTEXT /* llama.cpp's 0 */
+                           ? "without it the context is as trained, at most 4096 tokens"
+                           : NULL;
     if (!good)
         tool_usage_error(t, 1003, NULL, "%s needs %s, not \"%s\"", where, needs[kind], text);
     return good;

@@ -14,16 +14,23 @@ enum { GUESSES = 16, WORDS_MOST = 4, WORDS_LEAST = 2, VOCABULARY_SPARE = 128 };
 
 takt_status takt_draft_check(takt_ctx *ctx, const takt_tokenizer *a, const takt_tokenizer *b)
 {
+    static const char hint[] =
+        "a draft is a smaller model of the same family; --lookup guesses without one";
     const size_t least = a->count < b->count ? a->count : b->count;
-    if (a->count + b->count - 2 * least > VOCABULARY_SPARE)
-        return takt_fail(ctx, TAKT_E_SPECULATION,
-                         "the draft has a vocabulary of %zu tokens, the model one of %zu", b->count,
-                         a->count);
-    for (size_t i = 0; i < least; i++)
-        if (a->texts[i].length != b->texts[i].length ||
-            memcmp(a->texts[i].at, b->texts[i].at, a->texts[i].length) != 0)
-            return takt_fail(ctx, TAKT_E_SPECULATION,
-                             "token %zu of the draft is another one than the model's", i);
+    if (a->count + b->count - 2 * least > VOCABULARY_SPARE) {
+        (void)takt_fail(ctx, TAKT_E_SPECULATION,
+                        "the draft has a vocabulary of %zu tokens, the model one of %zu", b->count,
+                        a->count);
+        return takt_fail_hint(ctx, hint);
+    }
+    for (size_t i = 0; i < least; i++) {
+        if (a->texts[i].length == b->texts[i].length &&
+            memcmp(a->texts[i].at, b->texts[i].at, a->texts[i].length) == 0)
+            continue;
+        (void)takt_fail(ctx, TAKT_E_SPECULATION,
+                        "token %zu of the draft is another one than the model's", i);
+        return takt_fail_hint(ctx, hint);
+    }
     return TAKT_OK;
 }
 

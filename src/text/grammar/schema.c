@@ -4,6 +4,7 @@
  * so that schemas may be recursive. Whatever the grammar allows, the schema allows. Keywords that
  * cannot be enforced are refused by name.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "text/grammar/schema.h"
@@ -199,10 +200,13 @@ static void put_type(takt_schema *s, takt_text *to, const takt_json *v, const ch
             types[i].put(s, to, v);
             return;
         }
-    if (strcmp(type, "boolean") == 0 || strcmp(type, "null") == 0)
+    if (strcmp(type, "boolean") == 0 || strcmp(type, "null") == 0) {
         takt_text_add(to, "%s", type);
-    else
-        takt_schema_wrong(s, v, "there is no such type");
+        return;
+    }
+    char what[80];
+    (void)snprintf(what, sizeof what, "there is no type \"%.50s\"", type);
+    takt_schema_wrong(s, v, what);
 }
 
 /* The type implied by other keywords. */
