@@ -70,7 +70,8 @@ def without_counterpart():
                        f"takt {verb} -{word}: there is no {name}: {hint}")
     fails(2, "generate", TINY, "-p", "a", "-n", "-3", says=["-3"])
     fails(2, "generate", TINY, "-p", "a", "-c", "0", says=["from 1", "as trained"])
-    said = fails(1, "generate", TINY, "-p", "a", "-j", '{"type": "integr"}', says=['type "integr"'])
+    said = fails(1, "generate", TINY, "-p", "a", "--json-schema", '{"type": "integr"}',
+                 says=['type "integr"'])
     expect(said.count("at byte") == 1, said)
 
 
