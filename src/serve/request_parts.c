@@ -132,6 +132,8 @@ bool takt_serve_check_messages(takt_reader *r)
     const takt_json *messages = takt_reader_field(r, "messages");
     if (messages == NULL || messages->kind != TAKT_JSON_ARRAY)
         return takt_reader_bad(r, "messages", "a list of messages is expected");
+    if (takt_json_first(messages) == NULL)
+        return takt_reader_bad(r, "messages", "at least one message is expected");
     r->at = 0;
     for (const takt_json *m = takt_json_first(messages); m != NULL; m = takt_json_next(m), r->at++)
         if (!check_message(r, m))

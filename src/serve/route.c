@@ -124,8 +124,8 @@ static void tell_absent(takt_text *text, takt_span path)
                                                       : "sentence encoders");
             return;
         }
-    takt_text_add(text, "there is nothing at %.*s for this method",
-                  (int)(path.length < 100 ? path.length : 100), path.at);
+    takt_text_add(text, "there is nothing at %.*s", (int)(path.length < 100 ? path.length : 100),
+                  path.at);
 }
 
 static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t model,
@@ -183,9 +183,42 @@ static bool get(takt_server *s, takt_conn *c)
     return true;
 }
 
+/* Whether the path has an answer to the other method. */
+static bool is_for_other(const takt_server *s, takt_span path, bool is_get)
+{
+    static const char *const pages[] = {"/", "/health", "/metrics", "/v1/models"};
+    static const char *const words[] = {"/tokenize", "/detokenize"};
+    for (size_t i = 0; !is_get && i < sizeof pages / sizeof *pages; i++)
+        if (takt_span_is(path, pages[i]))
+            return true;
+    for (size_t i = 0; is_get && s->tokenizer != NULL && i < sizeof words / sizeof *words; i++)
+        if (takt_span_is(path, words[i]))
+            return true;
+    for (size_t i = 0; is_get && i < JOBS; i++)
+        if (takt_span_is(path, jobs[i].path) && has_model(s, jobs[i].needs))
+            return true;
+    return false;
+}
+
+/* 404, or 405 for the wrong method. */
+static void tell_nothing(takt_server *s, takt_conn *c, bool is_get)
+{
+    takt_text text;
+    const takt_span path = c->request.path;
+    const bool is_other = is_for_other(s, path, is_get);
+    takt_text_init(&text, &s->shadow);
+    if (is_other)
+        takt_text_add(&text, "%.*s wants %s", (int)path.length, path.at, is_get ? "POST" : "GET");
+    else
+        tell_absent(&text, path);
+    takt_serve_error(&c->out, is_other ? 405 : 404, c->request.keeps_alive, 0,
+                     takt_text_get(&text));
+    takt_text_deinit(&text);
+}
+
 static void answer(takt_server *s, takt_conn *c)
 {
-    const takt_span method = c->request.method, path = c->request.path;
+    const takt_span method = c->request.method;
     const bool is_get = takt_span_is(method, "GET") || takt_span_is(method, "HEAD"),
                is_post = takt_span_is(method, "POST");
     const takt_span body = {c->in + c->request.header_bytes, c->body};
@@ -194,13 +227,8 @@ static void answer(takt_server *s, takt_conn *c)
     if (!is_get && !is_post)
         takt_serve_error(&c->out, 405, c->request.keeps_alive, 0,
                          "GET, HEAD and POST are answered");
-    else if (!(is_get ? get(s, c) : post(s, c, body))) {
-        takt_text text;
-        takt_text_init(&text, &s->shadow);
-        tell_absent(&text, path);
-        takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
-        takt_text_deinit(&text);
-    }
+    else if (!(is_get ? get(s, c) : post(s, c, body)))
+        tell_nothing(s, c, is_get);
 }
 
 /* Same response as for GET, without its body. */

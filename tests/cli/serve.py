@@ -50,7 +50,9 @@ def routes(server):
     expect(status == 200 and "text/html" in headers["Content-Type"] and "http" not in
            text.replace("http-equiv", "").lower(), "the page uses the network")
     for method, path, want in (("GET", "/nowhere", 404), ("POST", "/v1/infer/nothing", 404),
-                               ("DELETE", "/health", 405), ("POST", "/v1/embeddings", 404)):
+                               ("DELETE", "/health", 405), ("POST", "/health", 405),
+                               ("GET", "/v1/completions", 405), ("GET", "/tokenize", 405),
+                               ("GET", "/v1/embeddings", 404), ("POST", "/v1/embeddings", 404)):
         status, text, _ = server.ask(method, path, "{}")
         expect(status == want and "error" in json.loads(text), f"{method} {path}: {status} {text}")
     expect("is for sentence encoders" in text, text)

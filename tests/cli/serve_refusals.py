@@ -47,6 +47,7 @@ MESSAGES = [
     ([{"role": "assistant", "tool_calls": 3}], "messages[0].tool_calls: a list is expected"),
     ([{"role": "assistant", "tool_calls": [FUNCTION, 3]}],
      'messages[0].tool_calls[1]: {"function": {"name": ..., "arguments": ...}} is expected'),
+    ([], "messages: at least one message is expected"),
     ({}, "messages: a list of messages is expected")]
 
 TOOLS = [([FUNCTION, {"type": "function"}], "tools[1]: "), (5, "tools: a list of at most 128"),
