@@ -73,6 +73,7 @@ def without_counterpart():
     said = fails(1, "generate", TINY, "-p", "a", "--json-schema", '{"type": "integr"}',
                  says=['type "integr"'])
     expect(said.count("at byte") == 1, said)
+    fails(2, "generate", TINY, "-f", TINY, "-n", "2", says=["byte 0 at position", "-m MODEL"])
 
 
 def two_texts():

@@ -85,7 +85,7 @@ bool tool_value_check(takt_tool *t, tool_flag_id id, const char *text, const cha
                            ? "without it the context is as trained, at most 4096 tokens"
                            : NULL;
     if (!good)
-        tool_usage_error(t, 1003, NULL, "%s needs %s, not \"%s\"", where, needs[kind], text);
+        tool_usage_error(t, 1003, hint, "%s needs %s, not \"%s\"", where, needs[kind], text);
     return good;
 }
 

@@ -259,6 +259,16 @@ static int write_with(job *j, const tool_prompt *prompt, bool is_chat)
     return code;
 }
 
+/* A prompt would end there. */
+static int check_bytes(takt_tool *t, const tool_prompt *prompt)
+{
+    const size_t length = strlen(prompt->text);
+    return length == prompt->length
+               ? TAKT_EXIT_OK
+               : tool_usage_error(t, 1003, "-f FILE is a text, -m MODEL the model",
+                                  "the prompt has a byte 0 at position %zu", length);
+}
+
 static int run(takt_tool *t)
 {
     job j = {.t = t, .is_json = tool_format_of(t) == TAKT_FORMAT_JSON};
@@ -273,6 +283,8 @@ static int run(takt_tool *t)
     int code = read_grammar(&j);
     if (code == TAKT_EXIT_OK && (has_prompt || !is_typed))
         code = tool_take_prompt(t, t->arg_count > 1 ? t->args[1] : NULL, &prompt);
+    if (code == TAKT_EXIT_OK && prompt.length > 0)
+        code = check_bytes(t, &prompt);
     if (code == TAKT_EXIT_OK && tool_is_batch(t))
         code = tool_check_batch(t, &prompt);
     if (code == TAKT_EXIT_OK)
