@@ -111,11 +111,17 @@ static bool is_single(const takt_type *t)
     return true;
 }
 
+static bool is_never_below_0(const takt_graph *g, takt_id x)
+{
+    const takt_op *op = g->nodes[x].op;
+    return op == &takt_op_relu || op == &takt_op_relu6;
+}
+
 /* One scale: the greatest size is 127. Rows of zeros have 1. */
 static takt_tfl_dynamic symmetric(takt_tfl_call *c, takt_id x, const int64_t *axes, size_t count)
 {
     takt_graph *g = c->g;
-    const takt_id size = takt_unary(g, &takt_op_abs, x);
+    const takt_id size = is_never_below_0(g, x) ? x : takt_unary(g, &takt_op_abs, x);
     const takt_id range = takt_reduce_over(g, &takt_op_reduce_max, size, axes, count, true);
     if (range == TAKT_NONE)
         return (takt_tfl_dynamic){TAKT_NONE, TAKT_NONE, TAKT_NONE};

@@ -64,6 +64,25 @@ takt_id takt_tfl_weight_scale(takt_tfl_call *c, const takt_tfl_tensor *t, size_t
                                           : takt_tfl_make_f(c, TAKT_F32, v, &dim, n > 1 ? 1 : 0);
 }
 
+static bool is_one(const takt_graph *g, takt_id id)
+{
+    const takt_type *t = takt_type_of(g, id);
+    bool all = true;
+    for (int d = 0; d < t->rank; d++)
+        all = all && t->dim[d] == 1;
+    return all;
+}
+
+/* One sample without a zero point: sums become floats as they are finished. */
+static takt_id scaled_sums(takt_tfl_call *c, const takt_tfl_conv *v, takt_id q, takt_id scale,
+                           takt_named_attr attrs[static TAKT_TFL_CONV_ATTRS])
+{
+    const takt_id in[] = {q,         v->w,      TAKT_NONE,
+                          TAKT_NONE, TAKT_NONE, takt_reshape(c->g, scale, NULL, 0)};
+    return takt_graph_call(c->g, &takt_op_integer_conv, TAKT_INTEGER_SCALE + 1, in,
+                           TAKT_TFL_CONV_ATTRS, attrs);
+}
+
 /* Float input with 8-bit weights: each sample is quantised at run time. Zero points differ from
  * sample to sample, so their contribution is subtracted by a convolution of a mask without the
  * padding. */
@@ -77,6 +96,10 @@ static takt_id hybrid(takt_tfl_call *c, const takt_tfl_conv *v,
     const takt_id scale = takt_tfl_weight_scale(c, v->tw, columns);
     if (d.q == TAKT_NONE || scale == TAKT_NONE || !takt_tfl_good(c))
         return TAKT_NONE;
+    if (!is_each && is_one(g, d.scale)) {
+        const takt_id y = scaled_sums(c, v, d.q, takt_mul(g, d.scale, scale), attrs);
+        return finished(c, y, v->bias, v->activation);
+    }
     takt_id sum = takt_graph_call(g, &takt_op_integer_conv, 2, (takt_id[]){d.q, v->w},
                                   TAKT_TFL_CONV_ATTRS, attrs);
     if (d.zero != TAKT_NONE) {

@@ -211,6 +211,19 @@ class Smaller(unittest.TestCase):
         made = takt.ops.matmul(u, v).tolist()
         self.assertAlmostEqual(made[0][1], 4.0, places=5)
 
+    def test_low_rank_like_numpy(self):
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("no NumPy")
+        w = np.random.default_rng(3).standard_normal((24, 15)).astype(np.float32)
+        values = np.linalg.svd(w.astype(np.float64), compute_uv=False)
+        for rank in (1, 4, 14, 15):
+            u, v = (np.asarray(x, np.float64) for x in takt.low_rank_factorization(w, rank))
+            self.assertEqual((u.shape, v.shape), ((24, rank), (rank, 15)))
+            lost = np.sqrt((values[rank:] ** 2).sum())
+            self.assertLess(abs(np.linalg.norm(w - u @ v) - lost), 1e-6 * values[0])
+
     def test_distillation_loss(self):
         import math
         student, teacher = [[0.5, -1.0, 2.0], [1.0, 1.0, 1.0]], [[1.0, 0.0, 3.0], [0.0, 2.0, -1.0]]
