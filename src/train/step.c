@@ -174,8 +174,11 @@ static takt_status list_params(builder *b)
         b->notes->trained = b->count;
         b->notes->frozen = frozen;
     }
-    if (b->count == 0)
-        return takt_fail(g->ctx, TAKT_E_TRAIN_PARAMETERS, "no parameter is left to train");
+    if (b->count == 0) {
+        (void)takt_fail(g->ctx, TAKT_E_TRAIN_PARAMETERS, "no parameter is left to train");
+        return takt_fail_hint(g->ctx, "weights that are integers or computed are not trained: give "
+                                      "the model that it was made of");
+    }
     return TAKT_OK;
 }
 

@@ -118,6 +118,8 @@ report = parsed("prune", "examples/cnn.takt", "--amount", "0.5", "--json", "-o",
 expect(report["macs_after"] < 0.4 * report["macs_before"], f"prune: {report}")
 expect(report["parameters_after"] < 0.52 * report["parameters_before"], f"prune: {report}")
 succeeds("run", path("thin.onnx"), "-D", "batch=2", "--random")
+expect(parsed("prune", "examples/cnn.takt", "--amount", "50%", "--json")["macs_after"] ==
+       report["macs_after"], "50% is not 0.5")
 report = parsed("prune", "examples/encoder.takt", "--amount", "0.5", "--json", "-o",
                 path("heads.takt"))
 expect(report["parameters_after"] < 0.52 * report["parameters_before"], f"heads: {report}")

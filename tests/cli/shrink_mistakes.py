@@ -72,6 +72,9 @@ refused(1, "a budget needs samples", "quantize", SPIRALS, *CALIB, "--accuracy-dr
 for drop in ("200%", "1.5", "-1%", "half", "nan"):
     refused(2, f"an accuracy drop of {drop} ", "quantize", SPIRALS, *CALIB, "--data", TABLE,
             "--accuracy-drop", drop)
+for amount in ("101%", "-1%", "50 %", "%", "half"):
+    refused(2, f"--amount is a number from 0 to 1, not {amount}", "prune", SPIRALS, "--amount",
+            amount)
 refused(1, "would lose its last channel", "prune", SPIRALS, "--amount", "1")
 refused(1, "would lose nothing", "prune", SPIRALS, "--amount", "0")
 refused(1, "the model has none", "prune", SPIRALS, "--criterion", "bn")
@@ -95,6 +98,10 @@ refused(1, "other types or shapes", "distill", "--teacher", three, "--student", 
 refused(2, "there is no teacher", "distill", "--student", SPIRALS, *DATA)
 refused(2, "a sample of the data is [3]", "distill", "--teacher", SPIRALS, "--student", SPIRALS,
         "--data", wide)
+bare = write("bare.takt", "model b(x: f32[batch, 2]) {\n"
+             "  return op.concat(x, op.reduce_sum(x, axes=[1], keep=true), axis=1)\n}\n")
+refused(1, "no parameter is left to train", "distill", "--teacher", SPIRALS, "--student", bare,
+        *DATA)
 refused(1, "is NaN", "distill", "--teacher", SPIRALS, "--student", SPIRALS, *DATA, "--lr", "1e6",
         "--epochs", "5")
 

@@ -87,6 +87,7 @@ for name, kind in (("anomaly_detect", "beats"), ("sensor_fusion", "motions"), ("
                    ("keyword_spot", "digits"), ("ocr", "strings"), ("face_detect", "faces"),
                    ("sentiment", "moods"), ("named_entity", "entities")):
     fails(2, "zoo", "train", name, "--data", NOTHING, says=[kind])
+fails(2, "zoo", "train", "motor_fault", "--verify", "--data", NOTHING, says=["made by code"])
 with open(os.path.join(NOTHING, "hmp.tar.gz"), "wb") as f:
     f.write(b"\x1f\x8b\x08\x00 no archive")
 fails(2, "zoo", "train", "gait", "--data", NOTHING, says=["gait"])

@@ -13,9 +13,14 @@ bool tool_real(const takt_tool *t, tool_flag_id id, double low, double high, dou
     if (text == NULL)
         return true;
     *value = strtod(text, &end);
+    if (end != text && strcmp(end, "%") == 0 && high <= 1) {
+        *value /= 100;
+        end++;
+    }
     if (end != text && *end == '\0' && *value >= low && *value <= high)
         return true;
-    tool_usage_error(t, 1003, NULL, "--%s is a number from %g to %g, not %s", tool_flags[id].name,
+    const char *hint = high <= 1 ? "such as 0.25, or 25%" : NULL;
+    tool_usage_error(t, 1003, hint, "--%s is a number from %g to %g, not %s", tool_flags[id].name,
                      low, high, text);
     return false;
 }

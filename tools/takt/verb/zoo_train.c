@@ -64,6 +64,11 @@ static bool find_data(const job *j, char to[TOOL_ZOO_PATH])
 {
     const char *given = tool_text_of(j->t, TAKT_F_DATA_SET), *where = j->m.where;
     to[0] = '\0';
+    if (where[0] == '\0' && given != NULL) {
+        (void)tool_usage_error(j->t, 1003, "leave it out",
+                               "the data of %s is made by code: --data has no effect", j->m.name);
+        return false;
+    }
     if (where[0] == '\0' || is_below(given, where, to))
         return true;
     if (given == NULL && is_below(getenv("TAKT_DATA"), where, to))
