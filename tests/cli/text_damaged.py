@@ -95,8 +95,8 @@ def settings():
 def tensors():
     for name, row, says in (
             ("blk.0.attn_q", ([32, 16], 0, None), "is [16, 32] where the settings want [32, 32]"),
-            ("blk.0.attn_norm", ([32, 1], 0, 1.0), "is [1, 32] where the settings want [32]"),
-            ("blk.0.ffn_down", ([32, 32, 1], 0, None), "is [1, 32, 32] where the settings want"),
+            ("blk.0.attn_norm", ([32, 2], 0, 1.0), "is [2, 32] where the settings want [32]"),
+            ("blk.0.ffn_down", ([32, 32, 2], 0, None), "is [2, 32, 32] where the settings want"),
             ("output_norm", None, "output_norm.weight is missing"),
             ("token_embd", ([32, 10], 0, None), "has 11 tokens, the model scores 10"),
             ("token_embd", ([32, 11], 0, NAN), "every score of the next token is NaN"),
