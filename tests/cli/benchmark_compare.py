@@ -114,7 +114,7 @@ def mistakes():
     compare("q1.json long.json", 1, "1e+308 ns is not a time")
     compare("a.takt b.takt c.takt -o x.png", 2, "no such format")
     compare("a.takt b.takt -o x.csv", 2, "no such format")
-    compare("a.takt b.takt --inject much", 2, "not a part")
+    compare("a.takt b.takt --inject much", 2, "not a fraction")
     compare("a.takt missing.takt", 1, "missing.takt")
 
 
