@@ -25,7 +25,7 @@ TAKT_MUST_USE takt_status takt_storage_create_zeros(takt_ctx *ctx, size_t bytes,
                                                     takt_storage **storage);
 /* Whether its bytes are not in memory. Accepts NULL. */
 bool takt_storage_is_late(takt_storage *storage);
-/* Whether they were not, in the beginning. Accepts NULL. */
+/* Whether its bytes were not in memory when it was created. Accepts NULL. */
 bool takt_storage_began_late(const takt_storage *storage);
 size_t takt_storage_bytes(const takt_storage *storage);
 /* Brings the bytes into memory. takt_storage_data does so, too, but cannot fail: the bytes are then

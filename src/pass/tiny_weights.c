@@ -27,8 +27,9 @@ static float bound_of(takt_magnitude m)
 static takt_id without(takt_graph *g, const takt_tensor *weights, float bound)
 {
     takt_tensor out = {0};
-    if (takt_tensor_create(g->ctx, &weights->type, &out) != TAKT_OK)
-        return TAKT_NONE;
+    const takt_status status = takt_tensor_create(g->ctx, &weights->type, &out);
+    if (status != TAKT_OK)
+        return takt_graph_fail(g, status);
     const float *from = takt_tensor_data(weights);
     float *to = takt_tensor_data(&out);
     const size_t count = takt_tensor_count(weights);

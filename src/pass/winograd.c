@@ -136,32 +136,40 @@ static takt_id transformed(takt_graph *g, const takt_node *n, const takt_id in[2
  * takes longer than the transform saves. */
 enum { GROUP = 32, GROUPS = 32 };
 
+static int channel_axis(const takt_node *n)
+{
+    return n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC ? 3 : 1;
+}
+
 static bool has_wide_groups(const takt_graph *g, const takt_node *n)
 {
     const takt_type *w = weights_of(g, n);
     const int64_t groups = n->attr[TAKT_CONV_GROUPS].i64;
+    const takt_dim in = w->dim[channel_axis(n)], out = w->dim[0];
     return n->op == &takt_op_conv && n->type->dtype == TAKT_F32 && groups > 1 && groups <= GROUPS &&
-           n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC && all_ones(&n->attr[TAKT_CONV_DILATION]) &&
-           takt_dim_is_number(w->dim[0]) && takt_dim_is_number(w->dim[3]) && w->dim[3] >= GROUP &&
-           w->dim[0] / groups >= GROUP && takt_match_is_fixed(g, n->in[1]);
+           all_ones(&n->attr[TAKT_CONV_DILATION]) && takt_dim_is_number(out) &&
+           takt_dim_is_number(in) && in >= GROUP && out / groups >= GROUP &&
+           takt_match_is_fixed(g, n->in[1]);
 }
 
 static takt_id by_groups(takt_graph *g, const takt_node *n)
 {
     const takt_node node = *n; /* the graph grows */
     const takt_type w = *takt_type_of(g, n->in[1]);
-    const int64_t groups = node.attr[TAKT_CONV_GROUPS].i64, in = w.dim[3], out = w.dim[0] / groups;
+    const int axis = channel_axis(n);
+    const int64_t groups = node.attr[TAKT_CONV_GROUPS].i64;
+    const int64_t in = w.dim[axis], out = w.dim[0] / groups;
     takt_attr attr[TAKT_CONV_LAYOUT + 1];
     takt_id parts[GROUPS];
     for (int i = 0; i <= TAKT_CONV_LAYOUT; i++)
         attr[i] = node.attr[i];
     attr[TAKT_CONV_GROUPS] = takt_attr_i64(1);
     for (int64_t k = 0; k < groups; k++) {
-        const takt_id own[] = {takt_slice(g, node.in[0], 3, k * in, (k + 1) * in, 1),
+        const takt_id own[] = {takt_slice(g, node.in[0], axis, k * in, (k + 1) * in, 1),
                                takt_slice(g, node.in[1], 0, k * out, (k + 1) * out, 1)};
         parts[k] = takt_graph_append(g, form_of(node.op), 2, own, attr);
     }
-    return takt_concat(g, parts, (size_t)groups, 3);
+    return takt_concat(g, parts, (size_t)groups, axis);
 }
 
 /* ---- what suits ---- */
@@ -179,13 +187,13 @@ static bool has_channels(const takt_node *n, takt_dim in, takt_dim out)
 static const char *refusal(const takt_graph *g, const takt_node *n)
 {
     const takt_type *w = weights_of(g, n);
-    const bool is_nhwc = n->attr[TAKT_CONV_LAYOUT].i64 == TAKT_NHWC;
-    const int space = is_nhwc ? 1 : 2, channel = is_nhwc ? 3 : 1;
+    const int channel = channel_axis(n), space = channel == 3 ? 1 : 2;
     if (!is_float(g, n) || w->rank != 4 || w->dim[space] != 3 || w->dim[space + 1] != 3)
         return "";
     const int64_t groups = n->attr[TAKT_CONV_GROUPS].i64;
     if (!all_ones(&n->attr[TAKT_CONV_STRIDE]) || (groups != 1 && !has_wide_groups(g, n)))
-        return "it has stride or groups";
+        return groups == 1 ? "it has stride"
+                           : "it has stride, or groups that are narrow, dilated or change";
     if (!has_channels(n, w->dim[channel], w->dim[0]))
         return "it has fewer than 16 channels on one side";
     if (!all_ones(&n->attr[TAKT_CONV_DILATION]) && !has_phases(g, n))

@@ -133,6 +133,8 @@ static const char *const models[] = {
     "  return op.max_pool_dx(x, y, kernel=[2, 2], stride=[2, 2], layout=nhwc) }",
     "model m(x: f32[1, 16, 64, 64], r: f32[400, 4], b: i64[400]) {\n"
     "  return op.roi_align(x, r, b, height=7, width=7, samples=2) }",
+    "model m(x: f32[1, 16, 64, 64], r: f32[1, 4], b: i64[1]) {\n"
+    "  return op.roi_align(x, r, b, height=1, width=1, samples=900) }",
     "model m(x: f32[1, 16, 64, 64], r: f32[400, 5]) {\n"
     "  return op.max_roi_pool(x, r, height=7, width=7) }",
     /* rows, sums, orders */

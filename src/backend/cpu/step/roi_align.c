@@ -5,17 +5,19 @@
  */
 #include "op/record/roi_align.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/pace.h"
 #include "op/util/roi.h"
 
 enum {
-    CHANNELS = 64, /* of a block, whose lines stay in L1 from one bin to the next */
+    CHANNELS = 64, /* most of a block, whose lines stay in L1 from one bin to the next */
     TAPS = 128,    /* found before any channel is read */
     SIDE = 4,      /* channels whose sums are made side by side */
 };
 
 typedef struct facts {
     takt_roi roi;
-    size_t bins, plane, blocks, units; /* unit: a row of bins of a block of channels */
+    size_t bins, plane;
+    size_t side, blocks, units; /* channels of a block; unit: a row of bins of a block */
 } facts;
 
 /* Elements of a plane and their weights. */
@@ -87,8 +89,8 @@ static void use(block *b, taps *t)
     t->count = 0;
 }
 
-/* One bin of all channels of a block. */
-static void fill(const facts *f, block *b, const takt_roi_grid *g)
+/* One bin of all channels of a block; false if it is not wanted any more. */
+static bool fill(const facts *f, block *b, const takt_roi_grid *g, takt_pace *pace)
 {
     taps t;
     t.count = 0;
@@ -98,24 +100,30 @@ static void fill(const facts *f, block *b, const takt_roi_grid *g)
     const int64_t samples = g->count_y * g->count_x;
     for (int64_t i = 0; i < samples; i++) {
         const takt_roi_taps one = takt_roi_taps_at(&f->roi, g, i);
+        if (takt_pace_stops(pace, 1))
+            return false;
         for (int k = 0; k < one.count; k++) {
             t.at[t.count] = one.at[k];
             t.weight[t.count++] = one.weight[k];
         }
-        if (t.count + 4 > TAPS)
-            use(b, &t);
+        if (t.count + 4 <= TAPS)
+            continue;
+        if (takt_pace_stops(pace, t.count * b->channels))
+            return false;
+        use(b, &t);
     }
     use(b, &t);
+    return true;
 }
 
 /* Unit `unit`: a row of bins of a block of channels of a region. */
-static void run_unit(const takt_step *s, const takt_task *t, const takt_roi_data *d, size_t unit,
+static bool run_unit(const takt_step *s, const takt_task *t, const takt_roi_data *d, size_t unit,
                      takt_fault *fault)
 {
     const facts *f = s->data;
     const size_t rows = (size_t)f->roi.rows, columns = (size_t)f->roi.columns;
     const size_t channels = (size_t)f->roi.channels, region = unit / rows / f->blocks;
-    const size_t from = unit / rows % f->blocks * CHANNELS;
+    const size_t from = unit / rows % f->blocks * f->side;
     int64_t given;
     const int64_t image = takt_roi_image(&f->roi, d, region, &given);
     if (image < 0)
@@ -123,15 +131,17 @@ static void run_unit(const takt_step *s, const takt_task *t, const takt_roi_data
     block b = {.x = d->x,
                .first = ((image < 0 ? 0 : (size_t)image) * channels + from) * f->plane,
                .plane = f->plane,
-               .channels = channels - from < CHANNELS ? channels - from : CHANNELS,
+               .channels = channels - from < f->side ? channels - from : f->side,
                .is_max = f->roi.mode == TAKT_ROI_MAX};
     void *y = takt_view_data(t, &s->out[0]);
-    for (size_t k = 0; k < columns && !takt_poll_stops(t->poll); k++) {
+    takt_pace pace = takt_pace_of(t);
+    for (size_t k = 0; k < columns; k++) {
         const size_t bin = unit % rows * columns + k;
         takt_roi_grid g = takt_roi_bin(&f->roi, d, region, bin);
         if (f->roi.batch == 0)
             g.count_y = 0;
-        fill(f, &b, &g);
+        if (takt_poll_stops(t->poll) || !fill(f, &b, &g, &pace))
+            return false;
         const double divisor = b.is_max ? 1 : takt_roi_divisor(&g);
         const size_t at = (region * channels + from) * f->bins + bin;
         if (s->out[0].dtype == TAKT_F32)
@@ -141,6 +151,7 @@ static void run_unit(const takt_step *s, const takt_task *t, const takt_roi_data
             for (size_t c = 0; c < b.channels; c++)
                 takt_dtype_put_f(s->out[0].dtype, y, at + c * f->bins, b.value[c] / divisor);
     }
+    return true;
 }
 
 static void run(const takt_step *s, const takt_task *t)
@@ -153,10 +164,22 @@ static void run(const takt_step *s, const takt_task *t)
     takt_fault fault = {.index = TAKT_FAULT_NONE};
     size_t first, end;
     takt_cpu_share(f->units, 1, t->index, s->task_count, &first, &end);
-    for (size_t unit = first; unit < end && !takt_poll_stops(t->poll); unit++)
-        run_unit(s, t, &d, unit, &fault);
+    for (size_t unit = first; unit < end && run_unit(s, t, &d, unit, &fault); unit++)
+        continue;
     if (fault.index != TAKT_FAULT_NONE && t->fault != NULL)
         takt_fault_merge(t->fault, &fault);
+}
+
+/* Smaller blocks where there are few rows of bins, so that every thread has work. */
+static void cut(facts *f, int threads)
+{
+    const size_t rows = (size_t)(f->roi.count * f->roi.rows), channels = (size_t)f->roi.channels;
+    size_t side = CHANNELS;
+    while (side > SIDE && rows * ((channels + side - 1) / side) < (size_t)threads)
+        side /= 2;
+    f->side = side;
+    f->blocks = (channels + side - 1) / side;
+    f->units = rows * f->blocks;
 }
 
 static takt_status compile(takt_planner *p)
@@ -172,8 +195,7 @@ static takt_status compile(takt_planner *p)
     f->roi = takt_roi_of(n, p->step->in[0].dim, p->step->in[1].dim);
     f->bins = (size_t)(f->roi.rows * f->roi.columns);
     f->plane = (size_t)(f->roi.height * f->roi.width);
-    f->blocks = ((size_t)f->roi.channels + CHANNELS - 1) / CHANNELS;
-    f->units = (size_t)(f->roi.count * f->roi.rows) * f->blocks;
+    cut(f, p->settings->threads);
     p->step->data = f;
     p->step->can_fault = true;
     p->step->fault_id = TAKT_E_INDEX;
