@@ -57,8 +57,8 @@ typedef struct takt_generator_options {
     const takt_tokenizer *draft_for;
 } takt_generator_options;
 
-/** Opens a GGUF file, or a Hugging Face folder. A GGUF file stays open: weights are read when they
- *  are needed, normally once, and the originals of packed weights are not kept.
+/** Opens a GGUF or .taktp file, or a Hugging Face folder. Files stay open: weights are read when
+ *  they are needed, normally once, and the originals of packed weights are not kept.
  *
  *  @return TAKT_ERR_UNSUPPORTED (3702) if the model does not generate text; what takt_model_load,
  *  takt_tokenizer_load and takt_plan_create return */

@@ -79,8 +79,18 @@ takt_status takt_hyper_change(takt_ctx *ctx, const char *owner, const takt_hyper
     return TAKT_OK;
 }
 
+static bool is_one_of(const char *text, const char *(*name_at)(size_t index))
+{
+    const size_t length = takt_hyper_name(text);
+    const char *name;
+    for (size_t i = 0; (name = name_at(i)) != NULL; i++)
+        if (strlen(name) == length && memcmp(name, text, length) == 0)
+            return true;
+    return false;
+}
+
 /* Names in PyTorch, Keras and elsewhere that no edit turns into ours. */
-static const char *foreign(const char *name)
+static const char *foreign(const char *name, const char *(*name_at)(size_t index))
 {
     static const char *const names[][2] = {
         {"acc", "top1"},
@@ -103,7 +113,7 @@ static const char *foreign(const char *name)
         {"reduce_on_plateau", "plateau"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], name) == 0)
+        if (strcmp(names[i][0], name) == 0 && is_one_of(names[i][1], name_at))
             return names[i][1];
     return NULL;
 }
@@ -117,7 +127,8 @@ takt_status takt_hyper_unknown(takt_ctx *ctx, const char *what, const char *text
     takt_nearest near = takt_nearest_to(wanted);
     for (size_t i = 0; name_at(i) != NULL; i++)
         takt_nearest_try(&near, name_at(i));
-    const char *ours = foreign(wanted) != NULL ? foreign(wanted) : near.best;
+    const char *ours = foreign(wanted, name_at);
+    ours = ours != NULL ? ours : near.best;
     takt_fail(ctx, TAKT_E_NAME, "there is no %s called %s", what, wanted);
     return takt_fail_hint(ctx, "did you mean %s?", ours != NULL ? ours : name_at(0));
 }

@@ -60,6 +60,7 @@ def without_counterpart():
     fails(2, "generate", TINY, "-p", "a", "-xy", says=["no flag -x"])
     for verb in ("serve", "embed", "tokenize", "perplexity", "generate"):
         flags = succeeds(verb, "--help-all")
+        expect(verb != "generate" or r"in place of \n :" in flags, flags)
         for word in ("st", "i", "if", "keep", "no-escape", "log-disable", "cb", "to", "a",
                      "metrics", "no-cnv"):
             run = takt(verb, TINY, f"-{word}")

@@ -17,6 +17,9 @@ def names():
                              ("--schedule", "reduce_on_plateau", "plateau"),
                              ("--schedule", "cosin", "cosine")):
         fails(2, *DATA, flag, word, says=["1002", f"did you mean {ours}?"])
+    for flag, word, others in (("--loss", "accuracy", "top1"), ("--schedule", "momentum", "sgd")):
+        told = fails(2, *DATA, flag, word, says=["1002", "did you mean"])
+        expect(f"did you mean {others}" not in told, told)
     for word, ours in (("accuracy", "top1"), ("acc", "top1"), ("perplexity", "ppl")):
         fails(2, "eval", NET, "--data", TABLE, "--metric", word, says=[f"did you mean {ours}?"])
 

@@ -55,7 +55,7 @@ static const char *const of_training[][2] = {
     {"gamma", "it is a number of the schedule: --schedule step:every=1000,factor=0.5"},
     {"fp16", "--amp f16 computes in 16 bits"},
     {"bf16", "--amp bf16 computes in 16 bits"},
-    {"early-stopping", "--val-split 0.1 --patience 3 ends a training that no longer improves"},
+    {"early-stopping", "--val-split 0.1 --patience 3 --epochs 100 stops when nothing improves"},
     {"val-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},
     {"validation-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},
     {"test-data", "--val-split 0.1 holds out samples; takt eval takes data of its own"},

@@ -369,7 +369,8 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
     writes the same integers into a .tflite again. `dense_limit`: relations that would take more
     bytes become sets of tuples; 0: 256 MiB.
     """
-    if hasattr(path, "read") or (isinstance(path, bytes) and b"\0" in path):
+    is_file = hasattr(path, "read") and not hasattr(path, "__fspath__")
+    if is_file or (isinstance(path, bytes) and b"\0" in path):
         raise ArgumentError("load() takes a path: loads(bytes) reads a model from memory")
 
     def read(to_train: bool) -> _takt.Model:

@@ -243,10 +243,13 @@ static takt_status check_lengths(takt_ctx *ctx, const double *numbers, const tak
     for (int i = 0; i < KINDS; i++) {
         const int64_t bound = bound_of(i, x);
         if (numbers[i] > 0 && bound > 0 && numbers[i] >= (double)bound) {
-            takt_fail(ctx, TAKT_E_ARGUMENT, "augment: %s=%g may take away all of an axis of %lld",
-                      kinds[i].name, numbers[i], (long long)bound);
-            return takt_fail_hint(ctx, "an eighth of the axis is usual: %s=%lld", kinds[i].name,
-                                  (long long)(bound / 8 > 0 ? bound / 8 : 1));
+            const takt_status status = takt_fail(
+                ctx, TAKT_E_ARGUMENT, "augment: %s=%g may take away all of an axis of %lld",
+                kinds[i].name, numbers[i], (long long)bound);
+            return bound < 2
+                       ? status
+                       : takt_fail_hint(ctx, "an eighth of the axis is usual: %s=%lld",
+                                        kinds[i].name, (long long)(bound / 8 > 0 ? bound / 8 : 1));
         }
     }
     return TAKT_OK;

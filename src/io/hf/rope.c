@@ -103,8 +103,8 @@ static takt_status put_yarn(takt_hf *h, const takt_json *scaling)
         takt_hf_put_number(h, "rope.scaling.yarn_beta_fast", number_of(scaling, "beta_fast", 32)));
     TAKT_TRY(
         takt_hf_put_number(h, "rope.scaling.yarn_beta_slow", number_of(scaling, "beta_slow", 1)));
-    if (cut != NULL && cut->kind == TAKT_JSON_BOOL)
-        TAKT_TRY(takt_hf_put_bool(h, "rope.scaling.yarn_exact", !cut->boolean));
+    const bool is_exact = cut != NULL && cut->kind == TAKT_JSON_BOOL && !cut->boolean;
+    TAKT_TRY(takt_hf_put_bool(h, "rope.scaling.yarn_exact", is_exact));
     /* Files store it without the factor's effect. */
     return takt_hf_put_number(h, "rope.scaling.attn_factor", attention / (0.1 * log(factor) + 1));
 }
