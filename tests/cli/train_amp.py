@@ -165,7 +165,7 @@ def rows():
     """The rows of bench/train: at most 0.55 of the activations, and not more memory in all."""
     sys.path.insert(0, os.path.join(ROOT, "bench", "train"))
     from rows import ROWS as BENCH
-    for name in ("mlp", "cnn", "resnet", "ds_cnn", "transformer", "gpt"):
+    for name in ("mlp", "cnn", "resnet", "ds_cnn", "gru", "transformer", "gpt"):
         text, batch, optimizer = BENCH[name]
         model = write(f"row_{name}.takt", text.replace("SEED", "1"))
         args = ["plan", model, "--train", "-D", f"batch={batch}", "--optimizer", optimizer,
@@ -180,7 +180,8 @@ def rows():
             expect(ratio <= 0.55, f"{name} {kind}: activations {ratio:.3f} of those of f32")
             if name != "mlp":  # whose products widen all of their factors
                 # x86 reads an A of f32 in place, where one of 16 bits is widened: more scratch.
-                most = {"transformer": 0.97, "gpt": 0.9}.get(name, 0.8)
+                # GRU's largest step is a product whose factors are all widened.
+                most = {"transformer": 0.97, "gpt": 0.9, "gru": 1}.get(name, 0.8)
                 expect(narrow["memory"]["peak"] < most * wide["memory"]["peak"], narrow["memory"])
 
 

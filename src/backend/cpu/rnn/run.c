@@ -169,18 +169,21 @@ static void set_x(const call *c, const piece *p, takt_rnn_args *args)
 {
     const takt_rnn_facts *f = c->f;
     const takt_rnn_product *product = &f->product[p->half];
+    const bool widens = takt_rnn_widens_x(f);
+    const takt_convert how = {.to = f->compute, .from = f->given};
+    const size_t size = widens ? sizeof(uint16_t) : f->wide;
     const char *x =
         (const char *)takt_view_data(c->t, &c->s->in[f->m.x]) +
-        f->size * (element_of(f, p->iteration) * f->x.iteration + p->row * f->x.row + p->first);
+        size * (element_of(f, p->iteration) * f->x.iteration + p->row * f->x.row + p->first);
     char *own = (char *)c->t->scratch_own + f->x_at;
-    args->x_stride = takt_rnn_widens(f) ? product->count * p->n : f->x.row;
+    args->x_stride = widens ? product->count * p->n : f->x.row;
     for (size_t k = 0; k < product->count; k++) {
         const int gate = product->gates[k];
-        const char *from = x + f->size * (size_t)f->m.gate[gate] * f->m.units;
-        args->x[gate] = takt_rnn_widens(f) ? own + f->wide * k * p->n : from;
-        for (size_t i = 0; takt_rnn_widens(f) && i < p->rows; i++)
-            takt_rnn_widen(f, own + f->wide * (i * product->count + k) * p->n,
-                           from + f->size * i * f->x.row, p->n);
+        const char *from = x + size * (size_t)f->m.gate[gate] * f->m.units;
+        args->x[gate] = widens ? own + f->wide * k * p->n : from;
+        for (size_t i = 0; widens && i < p->rows; i++)
+            f->convert(&how, own + f->wide * (i * product->count + k) * p->n,
+                       from + size * i * f->x.row, p->n);
     }
 }
 

@@ -46,9 +46,9 @@ typedef struct takt_rnn_facts {
     takt_rnn_form form[2]; /* of the one or two halves of an iteration */
     takt_rnn_product product[2];
     size_t halves;
-    takt_dtype dtype, compute;
-    size_t size, wide;  /* bytes of an element, stored and computed */
-    size_t packed_size; /* of packed R */
+    takt_dtype dtype, compute, given; /* given: x, in 16 bits where the step converts it itself */
+    size_t size, wide;                /* bytes of an element, stored and computed */
+    size_t packed_size;               /* of packed R */
     takt_rnn_fn *cell;
     takt_gemm_f32_fn *gemm_f32;
     takt_gemm_f64_fn *gemm_f64;
@@ -74,6 +74,12 @@ typedef struct takt_rnn_facts {
 static inline bool takt_rnn_widens(const takt_rnn_facts *f)
 {
     return f->dtype != f->compute;
+}
+
+/* The inputs of the gates are widened in a task's own memory. */
+static inline bool takt_rnn_widens_x(const takt_rnn_facts *f)
+{
+    return f->given != f->compute;
 }
 
 /* Whether products read the state in place. */

@@ -20,6 +20,15 @@ static const char *accepts(const takt_graph *g, takt_id node)
     return g->nodes[node].op == &takt_op_scan ? takt_rnn_find_near(&g->nodes[node], &m) : "";
 }
 
+/* The inputs of the gates: a gradient in mixed precision would keep them in f32 as a whole. */
+static bool converts(const takt_graph *g, takt_id node, uint32_t k)
+{
+    takt_rnn_match m;
+    const takt_node *n = &g->nodes[node];
+    return takt_rnn_find_near(n, &m) == NULL && (int)k == m.x &&
+           takt_type_of(g, n->in[k])->dtype == TAKT_F32;
+}
+
 /* ---- operands ---- */
 
 static takt_status fill_packed(void *user, const void *from, void *to)
@@ -131,6 +140,7 @@ static takt_status add_inputs(takt_planner *p, const takt_node *n, takt_rnn_fact
         renumber(inputs[i], index);
     TAKT_TRY(add_inner(p, n, f));
     f->x = takt_rnn_lane_of(&p->step->in[m->x], x_axis);
+    f->given = p->step->in[m->x].dtype;
     if (m->live >= 0)
         f->live = takt_rnn_lane_of(&p->step->in[m->live], live_axis);
     return TAKT_OK;
@@ -312,7 +322,7 @@ static takt_status set_scratch(takt_planner *p, takt_rnn_facts *f)
         takt_scratch_add(p, f->is_packed ? 0 : f->packed_count * f->packed_size, &f->packed_at));
     TAKT_TRY(takt_scratch_add(p, f->is_packed ? 0 : gates * f->m.units, &f->ordered_at));
     f->result_at = own(p->step, TAKT_RNN_GATES * rows * f->wide);
-    f->x_at = own(p->step, widens ? TAKT_RNN_GATES * rows * f->wide : 0);
+    f->x_at = own(p->step, takt_rnn_widens_x(f) ? TAKT_RNN_GATES * rows * f->wide : 0);
     f->y_at = own(p->step, widens ? rows * f->wide : 0);
     f->keep_at = own(p->step, widens ? TAKT_RNN_KEEPS * rows * f->wide : 0);
     return f->m.is_bytes ? takt_rnn_bytes_rooms(p, f) : TAKT_OK;
@@ -354,5 +364,8 @@ static takt_status compile(takt_planner *p)
     return TAKT_OK;
 }
 
-const takt_cpu_kind takt_cpu_rnn = {
-    .name = "rnn", .family = TAKT_FAMILY_RNN, .accepts = accepts, .compile = compile};
+const takt_cpu_kind takt_cpu_rnn = {.name = "rnn",
+                                    .family = TAKT_FAMILY_RNN,
+                                    .accepts = accepts,
+                                    .converts = converts,
+                                    .compile = compile};
