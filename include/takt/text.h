@@ -55,6 +55,9 @@ typedef struct takt_generator_options {
     /** This will be the draft of a model with that tokenizer: another vocabulary is refused before
      *  any weight is read (3765). Borrowed for the call; default NULL. */
     const takt_tokenizer *draft_for;
+    /** Texts will be generated with `draft` or `lookup`: a model that cannot speculate is refused
+     *  before any weight is read (3765). */
+    bool speculates;
 } takt_generator_options;
 
 /** Opens a GGUF or .taktp file, or a Hugging Face folder. Files stay open: weights are read when

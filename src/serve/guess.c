@@ -4,7 +4,7 @@
  * batched, each slot has a copy with a cache of its own. */
 #include "serve/serve.h"
 
-static bool guesses(const takt_server *s)
+bool takt_serve_guesses(const takt_server *s)
 {
     return s->options.lookup || s->options.draft != NULL;
 }
@@ -17,15 +17,17 @@ void takt_serve_guess(const takt_server *s, const takt_slot *slot, takt_generate
     options->draft_p_min = s->options.draft_p_min;
 }
 
-takt_status takt_serve_check_draft(takt_server *s, const takt_tokenizer *model)
+takt_status takt_serve_check_draft(takt_server *s, const char *path)
 {
-    takt_tokenizer *draft;
-    const char *path = s->options.text.tokenizer;
-    if (s->options.draft == NULL)
-        return TAKT_OK;
-    TAKT_TRY(takt_tokenizer_load(s->ctx, path != NULL ? path : s->options.draft, &draft));
-    const takt_status status = takt_draft_check(s->ctx, model, draft);
+    takt_tokenizer *model, *draft;
+    if (s->options.draft == NULL || s->options.text.tokenizer != NULL)
+        return TAKT_OK; /* given: it is that of both */
+    TAKT_TRY(takt_tokenizer_load(s->ctx, path, &model));
+    takt_status status = takt_tokenizer_load(s->ctx, s->options.draft, &draft);
+    if (status == TAKT_OK)
+        status = takt_draft_check(s->ctx, model, draft);
     takt_tokenizer_destroy(draft);
+    takt_tokenizer_destroy(model);
     return status;
 }
 
@@ -35,6 +37,8 @@ static takt_status open_drafts(takt_server *s)
     takt_slot *first = &s->slots[0];
     takt_generator_options how = takt_serve_writer(s);
     how.check = NULL; /* of the model */
+    how.speculates = false;
+    how.draft_for = s->tokenizer;
     TAKT_TRY(takt_generator_open(s->ctx, s->options.draft, &how, &first->draft));
     s->draft_count = 1;
     for (size_t i = 1; i < s->slot_count; i++)
@@ -61,7 +65,7 @@ static int drop(void *user, const char *text, size_t length)
 
 takt_status takt_serve_open_guesses(takt_server *s)
 {
-    if (!guesses(s))
+    if (!takt_serve_guesses(s))
         return TAKT_OK;
     if (s->slot_count == 0)
         return takt_fail(s->ctx, TAKT_E_SPECULATION, "guesses need a model that writes texts");

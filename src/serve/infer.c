@@ -233,11 +233,11 @@ static void read_tensor(takt_tensors *t, const takt_json *v)
         return;
     *view = (takt_tensor_view){.dtype = type_of(takt_json_get(v, "datatype"), d->dtype)};
     if (view->dtype != d->dtype)
-        refuse(t, ".datatype", "the model wants %s", takt_dtype_name(d->dtype));
+        refuse(t, ".datatype", "the model expects %s", takt_dtype_name(d->dtype));
     else if (!read_shape(takt_json_get(v, "shape"), view, &elements))
         refuse(t, ".shape", "a list of sizes is expected, with at most 67108864 elements in all");
     else if (view->rank != d->rank)
-        refuse(t, ".shape", "%d sizes; the model wants rank %d", view->rank, d->rank);
+        refuse(t, ".shape", "%d sizes; the model expects rank %d", view->rank, d->rank);
     else
         read_data(t, takt_json_get(v, "data"), view, elements);
     t->names[t->count++] = d->name;

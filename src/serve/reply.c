@@ -1,21 +1,26 @@
 /* reply.c - replies and error messages. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "serve/serve.h"
 
-void takt_serve_reply(takt_text *out, int status, bool keeps_alive, const char *type,
-                      takt_span body)
+/* `field`: one more line of the header, or "". */
+static void reply(takt_text *out, int status, bool keeps_alive, const char *type, const char *field,
+                  takt_span body)
 {
     takt_text_add(out,
                   "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
                   "Connection: %s\r\n\r\n",
-                  status, takt_http_reason(status), type, body.length,
-                  status == 503   ? "Retry-After: 1\r\n"
-                  : status == 401 ? "WWW-Authenticate: Bearer\r\n"
-                                  : "",
+                  status, takt_http_reason(status), type, body.length, field,
                   keeps_alive ? "keep-alive" : "close");
     takt_text_put(out, body.at, body.length);
+}
+
+void takt_serve_reply(takt_text *out, int status, bool keeps_alive, const char *type,
+                      takt_span body)
+{
+    reply(out, status, keeps_alive, type, "", body);
 }
 
 void takt_json_spans(takt_json_writer *w, takt_span text)
@@ -36,12 +41,10 @@ void takt_json_spans(takt_json_writer *w, takt_span text)
     takt_text_deinit(&valid);
 }
 
-void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, const char *message)
+static void put_error(takt_text *body, int status, int id, const char *message)
 {
-    takt_text body;
     takt_json_writer w;
-    takt_text_init(&body, out->ctx);
-    takt_json_begin(&w, &body, false);
+    takt_json_begin(&w, body, false);
     takt_json_open(&w, '{');
     takt_json_put_open(&w, "error", '{');
     takt_json_key(&w, "message");
@@ -53,8 +56,34 @@ void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, cons
     takt_json_put_integer(&w, "code", id > 0 ? id : status);
     takt_json_close(&w, '}');
     takt_json_close(&w, '}');
-    takt_serve_reply(out, status, keeps_alive, "application/json",
-                     (takt_span){takt_text_get(&body), body.length});
+}
+
+void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, const char *message)
+{
+    takt_text body;
+    takt_text_init(&body, out->ctx);
+    put_error(&body, status, id, message);
+    reply(out, status, keeps_alive, "application/json",
+          status == 503   ? "Retry-After: 1\r\n"
+          : status == 401 ? "WWW-Authenticate: Bearer\r\n"
+                          : "",
+          (takt_span){takt_text_get(&body), body.length});
+    takt_text_deinit(&body);
+}
+
+void takt_serve_wrong_method(takt_conn *c, const char *allowed)
+{
+    char field[48], message[160];
+    const takt_span method = c->request.method, path = c->request.path;
+    takt_text body;
+    (void)snprintf(field, sizeof field, "Allow: %s\r\n", allowed);
+    (void)snprintf(message, sizeof message, "%.*s is not allowed for %.*s, which takes %s",
+                   (int)(method.length < 16 ? method.length : 16), method.at,
+                   (int)(path.length < 100 ? path.length : 100), path.at, allowed);
+    takt_text_init(&body, c->out.ctx);
+    put_error(&body, 405, 0, message);
+    reply(&c->out, 405, c->request.keeps_alive, "application/json", field,
+          (takt_span){takt_text_get(&body), body.length});
     takt_text_deinit(&body);
 }
 

@@ -41,6 +41,15 @@ bool takt_serve_allowed(takt_server *s, takt_conn *c)
 
 /* ---- small answers ---- */
 
+/* What follows a prefix of the path, if something does. */
+static takt_span after(takt_span path, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    return path.length > n && memcmp(path.at, prefix, n) == 0
+               ? (takt_span){path.at + n, path.length - n}
+               : (takt_span){NULL, 0};
+}
+
 static void send_json(takt_conn *c, takt_text *body)
 {
     takt_serve_reply(&c->out, 200, c->request.keeps_alive, "application/json",
@@ -78,21 +87,28 @@ static void models(takt_server *s, takt_conn *c)
     send_json(c, &body);
 }
 
-/* One of them, by its name; false: there is no such model. */
-static bool one_model(takt_server *s, takt_conn *c, takt_span name)
+/* The model that /v1/models/NAME names; NULL: there is none. */
+static const char *named_model(const takt_server *s, takt_span path)
+{
+    const takt_span name = after(path, "/v1/models/");
+    if (name.length == 0)
+        return NULL;
+    if (takt_span_is(name, s->name))
+        return s->name;
+    for (size_t i = 0; i < s->model_count; i++)
+        if (takt_span_is(name, s->models[i].name))
+            return s->models[i].name;
+    return NULL;
+}
+
+static void one_model(takt_server *s, takt_conn *c, const char *name)
 {
     takt_text body;
     takt_json_writer w;
-    const char *found = name.length > 0 && takt_span_is(name, s->name) ? s->name : NULL;
-    for (size_t i = 0; i < s->model_count && found == NULL; i++)
-        found = takt_span_is(name, s->models[i].name) ? s->models[i].name : NULL;
-    if (found == NULL)
-        return false;
     takt_text_init(&body, &s->shadow);
     takt_json_begin(&w, &body, false);
-    put_model(&w, found);
+    put_model(&w, name);
     send_json(c, &body);
-    return true;
 }
 
 /* ---- routes ---- */
@@ -138,9 +154,18 @@ static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t 
     takt_serve_enqueue(s, c->job);
 }
 
+/* Which other model /v1/infer/NAME is for; `model_count`: none. */
+static size_t infer_model(const takt_server *s, takt_span path)
+{
+    const takt_span name = after(path, "/v1/infer/");
+    size_t i = name.length > 0 ? 0 : s->model_count;
+    while (i < s->model_count && !takt_span_is(name, s->models[i].name))
+        i++;
+    return i;
+}
+
 static bool post(takt_server *s, takt_conn *c, takt_span body)
 {
-    static const char infer[] = "/v1/infer/";
     const takt_span path = c->request.path;
     for (size_t i = 0; i < JOBS; i++) {
         if (!takt_span_is(path, jobs[i].path) || !has_model(s, jobs[i].needs))
@@ -148,12 +173,9 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
         create_job(s, c, jobs[i].kind, 0, body);
         return true;
     }
-    const size_t n = sizeof infer - 1;
-    for (size_t i = 0; path.length > n && memcmp(path.at, infer, n) == 0 && i < s->model_count;
-         i++) {
-        if (!takt_span_is((takt_span){path.at + n, path.length - n}, s->models[i].name))
-            continue;
-        create_job(s, c, TAKT_JOB_INFER, i, body);
+    const size_t model = infer_model(s, path);
+    if (model < s->model_count) {
+        create_job(s, c, TAKT_JOB_INFER, model, body);
         return true;
     }
     const bool is_tokenize = takt_span_is(path, "/tokenize");
@@ -165,9 +187,8 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
 
 static bool get(takt_server *s, takt_conn *c)
 {
-    static const char models_of[] = "/v1/models/";
-    const size_t n = sizeof models_of - 1;
     const takt_span path = c->request.path;
+    const char *model = named_model(s, path);
     if (takt_span_is(path, "/health"))
         takt_serve_health(s, &c->out, c->request.keeps_alive);
     else if (takt_span_is(path, "/metrics"))
@@ -177,42 +198,40 @@ static bool get(takt_server *s, takt_conn *c)
     else if (takt_span_is(path, "/"))
         takt_serve_reply(&c->out, 200, c->request.keeps_alive, "text/html; charset=utf-8",
                          (takt_span){page, sizeof page - 1});
+    else if (model != NULL)
+        one_model(s, c, model);
     else
-        return path.length > n && memcmp(path.at, models_of, n) == 0 &&
-               one_model(s, c, (takt_span){path.at + n, path.length - n});
+        return false;
     return true;
 }
 
-/* Whether the path has an answer to the other method. */
-static bool is_for_other(const takt_server *s, takt_span path, bool is_get)
+/* The methods that a path takes; NULL: there is nothing. */
+static const char *methods_of(const takt_server *s, takt_span path)
 {
     static const char *const pages[] = {"/", "/health", "/metrics", "/v1/models"};
-    static const char *const words[] = {"/tokenize", "/detokenize"};
-    for (size_t i = 0; !is_get && i < sizeof pages / sizeof *pages; i++)
-        if (takt_span_is(path, pages[i]))
-            return true;
-    for (size_t i = 0; is_get && s->tokenizer != NULL && i < sizeof words / sizeof *words; i++)
-        if (takt_span_is(path, words[i]))
-            return true;
-    for (size_t i = 0; is_get && i < JOBS; i++)
-        if (takt_span_is(path, jobs[i].path) && has_model(s, jobs[i].needs))
-            return true;
-    return false;
+    bool is_post = infer_model(s, path) < s->model_count ||
+                   (s->tokenizer != NULL &&
+                    (takt_span_is(path, "/tokenize") || takt_span_is(path, "/detokenize")));
+    bool is_get = named_model(s, path) != NULL;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        is_get = is_get || takt_span_is(path, pages[i]);
+    for (size_t i = 0; i < JOBS; i++)
+        is_post = is_post || (takt_span_is(path, jobs[i].path) && has_model(s, jobs[i].needs));
+    return is_get ? "GET, HEAD" : is_post ? "POST" : NULL;
 }
 
 /* 404, or 405 for the wrong method. */
-static void tell_nothing(takt_server *s, takt_conn *c, bool is_get)
+static void tell_nothing(takt_server *s, takt_conn *c)
 {
     takt_text text;
-    const takt_span path = c->request.path;
-    const bool is_other = is_for_other(s, path, is_get);
+    const char *methods = methods_of(s, c->request.path);
+    if (methods != NULL) {
+        takt_serve_wrong_method(c, methods);
+        return;
+    }
     takt_text_init(&text, &s->shadow);
-    if (is_other)
-        takt_text_add(&text, "%.*s wants %s", (int)path.length, path.at, is_get ? "POST" : "GET");
-    else
-        tell_absent(&text, path);
-    takt_serve_error(&c->out, is_other ? 405 : 404, c->request.keeps_alive, 0,
-                     takt_text_get(&text));
+    tell_absent(&text, c->request.path);
+    takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
     takt_text_deinit(&text);
 }
 
@@ -224,11 +243,8 @@ static void answer(takt_server *s, takt_conn *c)
     const takt_span body = {c->in + c->request.header_bytes, c->body};
     if (!takt_serve_allowed(s, c))
         return;
-    if (!is_get && !is_post)
-        takt_serve_error(&c->out, 405, c->request.keeps_alive, 0,
-                         "GET, HEAD and POST are answered");
-    else if (!(is_get ? get(s, c) : post(s, c, body)))
-        tell_nothing(s, c, is_get);
+    if (!(is_get ? get(s, c) : is_post && post(s, c, body)))
+        tell_nothing(s, c);
 }
 
 /* Same response as for GET, without its body. */

@@ -167,6 +167,7 @@ struct takt_server {
     takt_call_format call_format;    /* the format that its template uses */
     const takt_tokenizer *tokenizer; /* NULL: no language model */
     takt_embedder *embedder;
+    bool has_writer; /* the model writes texts, even if it cannot be opened */
     takt_served models[TAKT_SERVE_MODELS];
     size_t model_count;
     takt_slot *slots;
@@ -208,6 +209,8 @@ void takt_serve_reply(takt_text *out, int status, bool keeps_alive, const char *
                       takt_span body);
 /* {"error": ...}; 503 says when to try again. */
 void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, const char *message);
+/* 405 with the methods that the path takes, as "GET, HEAD". */
+void takt_serve_wrong_method(takt_conn *c, const char *allowed);
 /* The status for a class of failure: 400, 503 or 500. */
 int takt_serve_status(takt_status status);
 void takt_json_spans(takt_json_writer *w, takt_span text); /* a string of any bytes */
@@ -270,8 +273,9 @@ takt_generator_options takt_serve_writer(const takt_server *s);
 
 /* ---- guesses (guess.c) ---- */
 
-/* Whether the draft, if there is to be one, has the model's tokens. */
-TAKT_MUST_USE takt_status takt_serve_check_draft(takt_server *s, const takt_tokenizer *model);
+bool takt_serve_guesses(const takt_server *s);
+/* Before the model is opened: whether the draft, if there is to be one, has its tokens. */
+TAKT_MUST_USE takt_status takt_serve_check_draft(takt_server *s, const char *model);
 /* Drafts for the slots, which all exist, and the plans that read guesses. */
 TAKT_MUST_USE takt_status takt_serve_open_guesses(takt_server *s);
 /* Texts of `prompt_cache`: read into slots or the pool, and written from there. */

@@ -51,16 +51,16 @@ static takt_status open_chat(takt_server *s, const takt_tokenizer *tokenizer)
     return status;
 }
 
-/* takt_generator_options.check: a template or a draft that cannot be used is refused before weights
- * are read. */
+/* takt_generator_options.check: a template that cannot be used is refused before weights are
+ * read. */
 static takt_status check(void *server, const takt_tokenizer *tokenizer, int64_t context)
 {
     takt_server *s = server;
     const takt_generator_options *o = &s->options.text;
+    s->has_writer = true;
     if (o->check != NULL)
         TAKT_TRY(o->check(o->check_user, tokenizer, context));
-    TAKT_TRY(open_chat(s, tokenizer));
-    return takt_serve_check_draft(s, tokenizer);
+    return open_chat(s, tokenizer);
 }
 
 static takt_status make_slots(takt_server *s)
@@ -151,18 +151,20 @@ static takt_status open_model(takt_server *s, const char *path)
     takt_generator_options how = takt_serve_writer(s);
     how.check = check;
     how.check_user = s;
+    how.speculates = takt_serve_guesses(s);
     TAKT_TRY(has_words(s, path, &is_text, &is_folder));
     if (!is_text)
         return open_other(s, path);
     if (s->slot_count > 0 || s->embedder != NULL)
         return takt_fail(s->ctx, TAKT_E_ARGUMENT, "%s: there is a language model already", path);
+    TAKT_TRY(takt_serve_check_draft(s, path));
     takt_status status = takt_generator_open_first(s->ctx, path, &how, (size_t)s->options.parallel,
                                                    s->options.pool_bytes, &g);
     if (status == TAKT_OK) {
         name_of(path, is_folder, s->name);
         return open_slots(s, g);
     }
-    if (status != TAKT_ERR_UNSUPPORTED)
+    if (s->has_writer || status != TAKT_ERR_UNSUPPORTED || s->ctx->error.id == TAKT_E_SPECULATION)
         return status;
     const takt_error error = s->ctx->error;
     status = takt_embedder_open(s->ctx, path, &s->options.text, &s->embedder);

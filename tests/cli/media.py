@@ -222,6 +222,9 @@ expect([s["score"] for s in rows[0]] == [None, 3, None], rows)
 # What cannot be done.
 fails(2, "run", model("2, 4", "u8"), "-i", GREY, "--image", "imagenet", says=["no mean"])
 fails(2, "run", three, "--image", "mena=1", says=["--image does not take mena=1"])
+for words in (["-i", sound], ["--stream", sound], ["-i", "-"]):
+    fails(2, "run", model("1, n"), *words, "--image", "imagenet",
+          says=["--image is for pictures, and no input is one"])
 fails(2, "run", model("1, 5, 2, 4"), "-i", GREY, says=["cannot be input x", "f32[1, 5, 2, 4]"])
 fails(2, "run", model("1, 1, 2, 4", "i32"), "-i", GREY, says=["f32 or u8"])
 fails(2, "run", model("1, 1, 2, 4"), "-i", sound, says=["time as last dimension"])

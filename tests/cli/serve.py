@@ -56,6 +56,17 @@ def routes(server):
         status, text, _ = server.ask(method, path, "{}")
         expect(status == want and "error" in json.loads(text), f"{method} {path}: {status} {text}")
     expect("is for sentence encoders" in text, text)
+    for method, path, allowed in (("GET", "/v1/infer/mlp", "POST"),
+                                  ("PUT", "/v1/infer/mlp", "POST"),
+                                  ("POST", "/v1/models/tiny", "GET, HEAD"),
+                                  ("DELETE", "/v1/models/mlp", "GET, HEAD"),
+                                  ("POST", "/", "GET, HEAD"), ("GET", "/tokenize", "POST")):
+        status, text, headers = server.ask(method, path, "{}")
+        want = f"{method} is not allowed for {path}, which takes {allowed}"
+        expect(status == 405 and headers["Allow"] == allowed and want in text,
+               f"{method} {path}: {status} {headers} {text}")
+    for method, path in (("GET", "/v1/infer/ml"), ("DELETE", "/nowhere"), ("POST", "/v1/models/")):
+        expect(server.ask(method, path, "{}")[0] == 404, f"{method} {path} is there")
 
 
 def document(server):

@@ -49,6 +49,8 @@ def main():
     fails(1, "serve", BERT, "--lookup", "--port", "0", says=["3765", "writes texts"])
     fails(1, "serve", TINY, "-md", "tests/corpus/hf_tiny", "--port", "0",
           says=["3765", "draft", "family"])
+    fails(1, "serve", T5, "-md", "tests/corpus/hf_tiny", "--port", "0",
+          says=["3765", "draft", "family"])
     fails(2, "serve", TINY, "--draft", "4", "--port", "0", says=["--lookup"])
 
 

@@ -73,6 +73,29 @@ def served(path):
         expect(got["choices"][0]["text"] == want and got["model"] == "text", f"{got}, not {want}")
 
 
+def damaged(path, name):
+    """The file with another byte at the end of its weights."""
+    to = os.path.join(TMP, name)
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    data[-1] ^= 1
+    with open(to, "wb") as file:
+        file.write(data)
+    return to
+
+
+def drafts():
+    """A draft of another vocabulary is refused before checksums of weights are verified."""
+    model, other = (damaged(compiled(m, "sound.taktp"), f"{name}.taktp")
+                    for m, name in ((TINY, "model"), (FOLDER, "other")))
+    fails(1, "generate", model, "-p", "a", says=["checksum"])
+    for words in (["generate", TINY, "-p", "a", "-md", other],
+                  ["generate", model, "-p", "a", "-md", other],
+                  ["serve", model, "--port", "0", "-md", other]):
+        fails(1, *words, says=["3765", "draft", "family"])
+    fails(1, "generate", T5, "-p", "a " * 99, "-c", "8", "--lookup", says=["3765", "forget"])
+
+
 def refused(path):
     for words, said in ((["-c", "32"], "context is another"), (["-ctk", "f16"], "another type"),
                         (["--activations", "f32"], "are rounded")):
@@ -94,6 +117,7 @@ def refused(path):
 
 
 made = texts()
+drafts()
 vectors()
 served(made)
 refused(made)

@@ -214,15 +214,19 @@ int tool_load_set(tool_run *r, size_t set)
     return code == TAKT_EXIT_OK ? note_random(r) : code;
 }
 
-/* Standard input may be a picture. */
+static bool is_picture(const char *path)
+{
+    return tool_is_media(path) && !media_is_sound(path);
+}
+
 static bool has_pictures(const takt_tool *t)
 {
     const char *item;
-    bool found = tool_item_of(t, TAKT_F_STREAM, 0) != NULL;
+    bool found = false;
     for (size_t i = 0; !found && (item = tool_item_of(t, TAKT_F_INPUT, i)) != NULL; i++)
-        found = tool_is_media(item) || strstr(item, TOOL_STDIN) != NULL;
+        found = is_picture(item);
     for (size_t i = 0; !found && i < t->arg_count; i++)
-        found = tool_is_media(t->args[i]);
+        found = is_picture(t->args[i]);
     return found;
 }
 

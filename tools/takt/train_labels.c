@@ -131,8 +131,8 @@ bool tool_labels_fit(const takt_tool *t, const takt_data *d, const takt_desc *ou
         return true;
     if (classes.is_scored && !tool_labels_are_whole(d)) {
         tool_usage_error(t, 7005, "--metric mse and mae compare labels with what the model returns",
-                         "%s: labels are not whole numbers, top1, top5, f1, auc and ppl are of "
-                         "classes",
+                         "%s: labels are not whole numbers; top1, top5, f1, auc and ppl compare "
+                         "class numbers",
                          takt_data_source(d, "labels", 0));
         return false;
     }

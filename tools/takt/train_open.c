@@ -141,8 +141,8 @@ static void tell_classes(const takt_tool *t, const takt_model *m, const takt_dat
         return;
     fprintf(
         stderr,
-        "takt: the data has %lld classes (%s to %s), the model %lld outputs: if the data it was "
-        "trained on had others, numbers of classes differ\n",
+        "note: the data has %lld classes (%s to %s), the model %lld outputs; class numbers differ "
+        "if the model was trained on other classes\n",
         (long long)classes, takt_data_class_name(d, 0), takt_data_class_name(d, classes - 1),
         (long long)outputs);
 }

@@ -360,7 +360,8 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
          sizes: Optional[dict[str, int]] = None, allow_links: bool = False,
          inputs: Optional[dict[str, Any]] = None, training: bool = False,
          keep_scales: bool = False, dense_limit: int = 0) -> Model:
-    """A model from a file: .onnx, .tflite, .takt text or .taktp, detected from its contents.
+    """A model from a file: .onnx, .tflite, .takt text or .taktp, detected from its contents; or
+    from the zoo: "zoo:NAME".
 
     `inputs` has values of inputs that shapes depend on (the shape of an ONNX Reshape): they may be
     built into the model, which is then right for these values only. `training`: dropout and the
@@ -372,6 +373,9 @@ def load(path: PathLike, *, seed: int = 0, model: Optional[str] = None,
     is_file = hasattr(path, "read") and not hasattr(path, "__fspath__")
     if is_file or (isinstance(path, bytes) and b"\0" in path):
         raise ArgumentError("load() takes a path: loads(bytes) reads a model from memory")
+    if isinstance(path, str) and path.startswith("zoo:"):
+        from ._zoo import file_of
+        path = file_of(path)
 
     def read(to_train: bool) -> _takt.Model:
         return _takt.load(path, None, None, seed, model, sizes_text(sizes or {}), allow_links,

@@ -96,6 +96,8 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
                    (long long)e->options.context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
                    v != NULL ? v : "f32", strcmp(output, "logits") == 0 ? "" : ",part=encoder");
     TAKT_TRY(takt_tokenizer_load(e->ctx, tokenizer != NULL ? tokenizer : path, &e->tokenizer));
+    if (e->options.draft_for != NULL)
+        TAKT_TRY(takt_draft_check(e->ctx, e->options.draft_for, e->tokenizer));
     const takt_load_options load = {.size = sizeof load,
                                     .sizes = e->tokenizer->is_compiled ? "weights=late" : sizes};
     const takt_status status = takt_model_load(e->ctx, path, &load, &e->model);
@@ -105,8 +107,7 @@ static takt_status load(takt_engine *e, const char *path, const char *output)
     TAKT_TRY(check_model(e, path, output));
     TAKT_TRY(takt_engine_find_encoder(e));
     TAKT_TRY(check_compiled(e, path, is_int8));
-    if (e->options.draft_for != NULL)
-        TAKT_TRY(takt_draft_check(e->ctx, e->options.draft_for, e->tokenizer));
+    TAKT_TRY(takt_speculate_check(e));
     return e->options.check == NULL
                ? TAKT_OK
                : e->options.check(e->options.check_user, e->tokenizer, takt_engine_context(e));

@@ -154,6 +154,8 @@ TAKT_MUST_USE takt_status takt_generator_encode(takt_generator *g, const int32_t
 
 /* Whether it can forget the last tokens: a cache can, a recurrent state cannot. */
 bool takt_generator_rewinds(const takt_generator *g);
+/* The same by the model, before there is a plan. */
+bool takt_engine_rewinds(const takt_engine *e);
 /* Length of the common prefix of the tokens and those that were read. */
 size_t takt_generator_common(const takt_generator *g, const int32_t *ids, size_t count);
 /* Keeps the longest common prefix of what was read and `ids`, at most all but the last token, whose
@@ -270,6 +272,8 @@ TAKT_MUST_USE takt_status takt_writing_draw(takt_writing *w, const float *scores
  * at the end. */
 TAKT_MUST_USE takt_status takt_draft_check(takt_ctx *ctx, const takt_tokenizer *model,
                                            const takt_tokenizer *draft);
+/* Before weights are read: a model that is to speculate, or to be a draft, must rewind. */
+TAKT_MUST_USE takt_status takt_speculate_check(const takt_engine *e);
 /* Whether the draft can guess for the generator, and memory for guesses (speculate.c). */
 TAKT_MUST_USE takt_status takt_speculate_open(takt_writing *w);
 void takt_speculate_close(takt_writing *w);

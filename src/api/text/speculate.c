@@ -34,6 +34,25 @@ takt_status takt_draft_check(takt_ctx *ctx, const takt_tokenizer *a, const takt_
     return TAKT_OK;
 }
 
+static takt_status refuse_model(takt_ctx *ctx)
+{
+    return takt_fail(ctx, TAKT_E_SPECULATION,
+                     "guesses need a model that can forget its last tokens");
+}
+
+static takt_status refuse_draft(takt_ctx *ctx)
+{
+    return takt_fail(ctx, TAKT_E_SPECULATION, "the draft cannot forget its last tokens");
+}
+
+takt_status takt_speculate_check(const takt_engine *e)
+{
+    const takt_generator_options *o = &e->options;
+    if ((o->draft_for == NULL && !o->speculates) || takt_engine_rewinds(e))
+        return TAKT_OK;
+    return o->speculates ? refuse_model(e->ctx) : refuse_draft(e->ctx);
+}
+
 static takt_status check_draft(const takt_generator *g, const takt_generator *draft)
 {
     takt_ctx *ctx = g->engine.ctx;
@@ -41,9 +60,7 @@ static takt_status check_draft(const takt_generator *g, const takt_generator *dr
         return takt_fail(ctx, TAKT_E_ARGUMENT,
                          "the draft is the generator itself, or one of another context");
     TAKT_TRY(takt_draft_check(ctx, g->engine.tokenizer, draft->engine.tokenizer));
-    if (!takt_generator_rewinds(draft))
-        return takt_fail(ctx, TAKT_E_SPECULATION, "the draft cannot forget its last tokens");
-    return TAKT_OK;
+    return takt_generator_rewinds(draft) ? TAKT_OK : refuse_draft(ctx);
 }
 
 size_t takt_speculate_room(const takt_generator *g, size_t draft_max)
@@ -64,8 +81,7 @@ takt_status takt_speculate_open(takt_writing *w)
     if (!isfinite(w->options.draft_p_min))
         return takt_fail(ctx, TAKT_E_OPTION, "draft_p_min is not a finite number");
     if (!takt_generator_rewinds(g))
-        return takt_fail(ctx, TAKT_E_SPECULATION,
-                         "guesses need a model that can forget its last tokens");
+        return refuse_model(ctx);
     if (w->options.draft != NULL)
         TAKT_TRY(check_draft(g, w->options.draft));
     if (room < 2)

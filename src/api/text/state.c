@@ -18,12 +18,12 @@ static bool is_count(const takt_type *t)
 }
 
 /* A row for each token, [1, context, ...]. */
-static bool is_cache(const takt_generator *g, const takt_type *t)
+static bool is_cache(const takt_type *t, int64_t context)
 {
     int64_t before = 1;
     for (int i = 0; i + 2 < t->rank; i++)
         before *= t->dim[i];
-    return t->rank >= 3 && before == 1 && t->dim[t->rank - 2] == g->context;
+    return t->rank >= 3 && before == 1 && t->dim[t->rank - 2] == context;
 }
 
 static takt_state_slot *slot_at(const takt_generator *g, size_t i)
@@ -43,7 +43,24 @@ bool takt_generator_rewinds(const takt_generator *g)
         const takt_type *t = &slot_at(g, i)->value.type;
         if (is_count(t))
             counts++;
-        else if (!is_cache(g, t))
+        else if (!is_cache(t, g->context))
+            return false;
+    }
+    return counts == 1;
+}
+
+bool takt_engine_rewinds(const takt_engine *e)
+{
+    const takt_graph *g = e->model->graph;
+    const int64_t context = takt_engine_context(e);
+    size_t counts = 0;
+    for (size_t i = 0; i < g->slot_count; i++) {
+        const takt_type *t = &g->slots[i].type;
+        if (g->slots[i].next == TAKT_NONE)
+            continue;
+        if (is_count(t))
+            counts++;
+        else if (!is_cache(t, context))
             return false;
     }
     return counts == 1;
@@ -181,7 +198,7 @@ size_t takt_generator_state_bytes(const takt_generator *g, size_t i, int64_t tok
 {
     const takt_tensor *value = &slot_at(g, i)->value;
     const size_t bytes = takt_tensor_bytes(value);
-    return is_cache(g, &value->type) ? bytes / (size_t)g->context * (size_t)tokens : bytes;
+    return is_cache(&value->type, g->context) ? bytes / (size_t)g->context * (size_t)tokens : bytes;
 }
 
 takt_status takt_generator_state_read(const takt_generator *g, size_t i, void *to, size_t bytes)
@@ -201,7 +218,8 @@ takt_status takt_generator_state_write(takt_generator *g, size_t i, int64_t firs
 {
     takt_state_slot *slot = slot_at(g, i);
     const takt_plan_space *p = &slot->place;
-    const size_t at = is_cache(g, &slot->value.type) ? takt_generator_state_bytes(g, i, first) : 0;
+    const size_t at =
+        is_cache(&slot->value.type, g->context) ? takt_generator_state_bytes(g, i, first) : 0;
     unsigned char *to = (unsigned char *)takt_tensor_data(&slot->value) + at;
     from += at;
     bytes -= at;

@@ -3,6 +3,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import takt
 
@@ -31,6 +32,15 @@ class Models(unittest.TestCase):
                 with self.assertRaisesRegex(takt.ArgumentError, "loads"):
                     takt.load(wrong)
         self.assertIn("CompiledModel of <takt.Model mlp(", repr(takt.compile(m)))
+
+    def test_zoo(self):
+        self.assertEqual(takt.load("zoo:motor_fault").name,
+                         takt.load(ROOT / "zoo/motor_fault/motor_fault.taktp").name)
+        with self.assertRaisesRegex(takt.ArgumentError, "did you mean zoo:motor_fault?"):
+            takt.load("zoo:motor_falt")
+        with unittest.mock.patch.dict(os.environ, {"TAKT_ZOO": self.path("none")}):
+            with self.assertRaisesRegex(takt.ArgumentError, "the zoo was not found; set TAKT_ZOO"):
+                takt.load("zoo:motor_fault")
 
     def test_reports(self):
         m = takt.load(str(ROOT / "examples" / "mlp.takt"))

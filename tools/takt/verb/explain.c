@@ -193,7 +193,7 @@ static int check_flags(const takt_tool *t, bool is_error)
                                 has_fact ? "--fact" : other, t->args[0]);
     if (!has_fact && tool_on(t, TAKT_F_WHY_NOT))
         return tool_usage_error(t, 1003, "name the fact: --fact \"ancestor(ann, bo)\"",
-                                "--why-not wants --fact");
+                                "--why-not needs --fact");
     return TAKT_EXIT_OK;
 }
 

@@ -236,6 +236,7 @@ static int open_model(job *j, const tool_prompt *prompt, bool is_chat)
     takt_generator_options how = tool_writer_options(t);
     how.parallel = tool_is_batch(t) ? (int)tool_number_of(t, TAKT_F_PARALLEL, 1) : 0;
     how.pool_bytes = tool_number_of(t, TAKT_F_KV_POOL, 0);
+    how.speculates = !tool_is_batch(t) && (j->options.lookup || j->draft != NULL);
     how.check = tool_check_text;
     how.check_user = &check;
     const takt_status status =
