@@ -1,7 +1,11 @@
 /* patch.c - gathers patches and packs weights. */
 #include "backend/cpu/conv/patch.h"
 
+#include <stdint.h>
+
 #include "backend/cpu/conv/patch_copy.h"
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/transpose.h"
 #include "base/size.h"
 #include "kernel/gemm_f32/gemm_f32.h"
 
@@ -177,19 +181,43 @@ void takt_conv_patches(const takt_conv_shape *s, const float *x, size_t group, s
     }
 }
 
-/* One column: its k weights, `width` floats apart within a chunk. */
-static void pack_column(const takt_conv_shape *s, takt_panels panels, size_t j, const float *w,
-                        float *to)
+/* Weights of consecutive columns, as a part of one panel: rows [p, end) of k, at most a chunk. */
+typedef struct pack_rows {
+    size_t p, end, first, columns, width;
+} pack_rows;
+
+/* Where the weights of a column lie in the order of k they are a matrix to be transposed. */
+static void pack_part(const takt_conv_shape *s, const pack_rows *r, const float *w, float *to)
 {
+    enum { BYTES = sizeof(float) };
     const bool is_flat = s->w_in == 1 && s->w_tap == s->cin;
-    const size_t panel = takt_panels_of(panels, s->cout, j);
-    const size_t width =
-        takt_panels_column(panels, s->cout, panel + 1) - takt_panels_column(panels, s->cout, panel);
-    for (size_t p = 0; p < s->k; p += TAKT_GEMM_CHUNK) {
-        float *at = to + takt_packed_at(panels, s->k_row, s->cout, p, j);
-        const size_t end = s->k - p < TAKT_GEMM_CHUNK ? s->k : p + TAKT_GEMM_CHUNK;
-        for (size_t q = p; q < end; q++, at += width)
-            *at = w[is_flat ? q : q / s->cin * s->w_tap + q % s->cin * s->w_in];
+    w += r->first * s->w_out;
+    if (is_flat) {
+        const takt_matrix_at rows = {(char *)(uintptr_t)(w + r->p), (ptrdiff_t)(s->w_out * BYTES)};
+        const takt_matrix_at packed = {(char *)to, (ptrdiff_t)(r->width * BYTES)};
+        takt_transpose_4(rows, packed, r->end - r->p, r->columns);
+        return;
+    }
+    for (size_t j = 0; j < r->columns; j++, w += s->w_out)
+        for (size_t q = r->p; q < r->end; q++)
+            to[(q - r->p) * r->width + j] = w[q / s->cin * s->w_tap + q % s->cin * s->w_in];
+}
+
+/* The columns that exist of panel `n`, chunk by chunk, and zeros around them. */
+static void pack_panel(const takt_conv_shape *s, takt_panels panels, size_t n, const float *w,
+                       float *to)
+{
+    pack_rows r = {.first = takt_panels_column(panels, s->cout, n)};
+    r.width = takt_panels_column(panels, s->cout, n + 1) - r.first;
+    r.columns = s->cout - r.first < r.width ? s->cout - r.first : r.width;
+    for (size_t rows; r.p < s->k_row; r.p += rows) {
+        rows = s->k_row - r.p < TAKT_GEMM_CHUNK ? s->k_row - r.p : TAKT_GEMM_CHUNK;
+        float *at = to + takt_packed_at(panels, s->k_row, s->cout, r.p, r.first);
+        r.end = r.p + rows < s->k ? r.p + rows : s->k;
+        if (r.columns < r.width || r.end < r.p + rows)
+            clear(at, rows * r.width);
+        if (r.p < r.end)
+            pack_part(s, &r, w, at);
     }
 }
 
@@ -202,17 +230,12 @@ void takt_conv_pack_part(const takt_conv_shape *s, takt_panels panels, const flo
                          const size_t share[2])
 {
     const size_t columns = takt_panels_columns(panels, s->cout);
+    const size_t count = takt_panels_count(panels, s->cout);
     size_t first, end;
-    takt_panels_share(panels, s->cout, share[0], share[1], &first, &end);
-    const size_t width = (end == s->cout ? columns : end) - first; /* with zeros at the end */
-    for (size_t g = 0; first < end && g < s->groups; g++, to += columns * s->k_row) {
-        for (size_t p = 0, rows; p < s->k_row; p += rows) {
-            rows = s->k_row - p < TAKT_GEMM_CHUNK ? s->k_row - p : TAKT_GEMM_CHUNK;
-            clear(to + p * columns + first * rows, width * rows);
-        }
-        for (size_t j = first; j < end; j++)
-            pack_column(s, panels, j, w + (g * s->cout + j) * s->w_out, to);
-    }
+    takt_cpu_share(count, 1, share[0], share[1], &first, &end);
+    for (size_t g = 0; g < s->groups; g++, to += columns * s->k_row)
+        for (size_t n = first; n < end; n++)
+            pack_panel(s, panels, n, w + g * s->cout * s->w_out, to);
 }
 
 void takt_conv_order_weights(const takt_conv_shape *s, const float *w, float *to)
