@@ -25,16 +25,14 @@ static takt_status save_taktp(const takt_graph *g, const takt_tensor *slots, con
                               const char *lineage, const char *source)
 {
     takt_text tokens;
-    void *bytes = NULL;
-    size_t length = 0;
     takt_text_init(&tokens, g->ctx);
     takt_status status = source != NULL ? takt_tokenizer_pack(g->ctx, source, &tokens) : TAKT_OK;
     if (status == TAKT_OK)
-        status = takt_taktp_write(g, slots, lineage, (takt_span){tokens.at, tokens.length}, &bytes,
-                                  &length);
-    if (status == TAKT_OK)
-        status = takt_write_file(g->ctx, path, bytes, length);
-    takt_mem_put(g->ctx, bytes, length);
+        status = takt_taktp_save(&(takt_taktp_parts){.graph = g,
+                                                     .slots = slots,
+                                                     .lineage = lineage,
+                                                     .tokens = {tokens.at, tokens.length}},
+                                 path);
     takt_text_deinit(&tokens);
     return status;
 }
@@ -165,9 +163,18 @@ static takt_status slots_of(const takt_model *m, const takt_graph *g, takt_arena
     return *slots != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
 }
 
-/* Weights that are still in their file, before anything is written. */
-static takt_status bring(const takt_graph *g, const takt_tensor *slots)
+/* Whether the path is that of a compiled model, and of no other form. */
+static bool is_compiled(const char *path)
 {
+    return !ends_with(path, ".onnx") && !ends_with(path, ".tflite") && !ends_with(path, ".takt");
+}
+
+/* Weights that are still in their file, before anything is written; a compiled model takes them one
+ * by one. */
+static takt_status bring(const takt_graph *g, const takt_tensor *slots, const char *path)
+{
+    if (is_compiled(path))
+        return takt_late_check(g->ctx);
     for (size_t i = 0; i < g->tensor_count; i++)
         TAKT_TRY(takt_storage_settle(g->tensors[i]->storage));
     for (size_t i = 0; i < g->slot_count; i++)
@@ -187,7 +194,7 @@ static takt_status save(const takt_model *m, const takt_graph *g, const takt_sav
     if (status == TAKT_OK)
         status = slots_of(m, g, &arena, &slots);
     if (status == TAKT_OK)
-        status = bring(g, slots);
+        status = bring(g, slots, path);
     if (status == TAKT_OK && ends_with(path, ".onnx"))
         status = save_onnx(g, slots, path, takt_text_get(&lineage));
     else if (status == TAKT_OK && ends_with(path, ".tflite"))

@@ -9,23 +9,43 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "io/file.h"
 #include "io/read.h"
 
-enum { MOST_LINKS = 64 };
+enum { MOST_LINKS = 64, PIECE = 1 << 20 /* bytes */ };
+
+static takt_status add_file(takt_ctx *ctx, const char *path, takt_file *file, takt_sha256 *sha)
+{
+    size_t length;
+    void *piece;
+    takt_status status = TAKT_OK;
+    TAKT_TRY(takt_file_length(ctx, path, file, &length));
+    const size_t room = length < PIECE ? length + 1 : PIECE;
+    TAKT_TRY(takt_mem_get(ctx, room, "part of a file", &piece));
+    for (size_t at = 0, n; status == TAKT_OK && at < length; at += n) {
+        n = length - at < room ? length - at : room;
+        status = takt_file_part(ctx, path, file, at, piece, n);
+        if (status == TAKT_OK)
+            takt_sha256_add(sha, piece, n);
+    }
+    takt_mem_put(ctx, piece, room);
+    return status;
+}
 
 takt_status takt_lineage_hash(takt_ctx *ctx, const char *path, char hex[static TAKT_LINEAGE_HEX])
 {
-    void *bytes;
-    size_t length;
     uint8_t digest[TAKT_SHA256_BYTES];
     takt_sha256 sha;
-    TAKT_TRY(takt_read_file(ctx, path, &bytes, &length));
+    takt_file *file;
+    const int error = ctx->files.open_read(ctx->files.user, path, &file);
+    if (error != 0)
+        return takt_fail_file(ctx, TAKT_E_FILE_OPEN, path, "open", error);
     takt_sha256_init(&sha);
-    takt_sha256_add(&sha, bytes, length);
+    const takt_status status = add_file(ctx, path, file, &sha);
     takt_sha256_end(&sha, digest);
     takt_sha256_text(digest, hex);
-    takt_mem_put(ctx, bytes, length);
-    return TAKT_OK;
+    ctx->files.close(ctx->files.user, file);
+    return status;
 }
 
 /* Only the last part of the path: a published file should not reveal where it was made. */

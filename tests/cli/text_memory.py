@@ -56,10 +56,26 @@ def compiled(kind):
     """The same weights as one checked file."""
     path, to = model(kind), os.path.join(TMP, f"memory-{kind}.taktp")
     activations = "f32" if kind == "f16" else "int8"
-    subprocess.run([TOOL, "convert", path, "-o", to, "-c", "256", "--activations", activations],
-                   check=True)
+    written(path, to, "-c", "256", "--activations", activations)
     os.remove(path)
     return to
+
+
+def written(path, to, *flags):
+    """Weights go into the file one at a time."""
+    most = peak("convert", path, "-o", to, *flags, "-q")
+    expect(most <= MORE, f"{path}: {most} bytes to write it")
+
+
+def rewritten():
+    path, place = model("f16"), os.path.join(TMP, "memory-again")
+    first, second = place + ".taktp", place + "-2.taktp"
+    written(path, first)
+    written(first, second)
+    sizes = [os.stat(name).st_size for name in (first, second)]
+    expect(min(sizes) > 2 * MORE, f"{sizes} bytes would fit anyway")
+    for name in (path, first, second):
+        os.remove(name)
 
 
 def remove(path):
@@ -147,6 +163,7 @@ held("folder", folder("f16"))
 for name in ("q8_0", "f16"):
     held(name + " compiled", compiled(name))
 held("tied", model("f16", "layers=1, width=1024, heads=8, shared=2, hidden=512, words=40000", TIED))
+rewritten()
 tied()
 refused()
 impossible()

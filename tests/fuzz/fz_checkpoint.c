@@ -47,7 +47,8 @@ static void write_file(unsigned missing, const uint8_t *data, size_t size)
     for (size_t i = 0; i < m->graph->slot_count; i++)
         if ((missing >> i % 8 & 1) == 0)
             must(takt_train_slot(training.trainer, m->graph->slots[i].name, &slots[i]) == TAKT_OK);
-    must(takt_taktp_write(m->graph, slots, lineage, (takt_span){0}, &bytes, &length) == TAKT_OK);
+    const takt_taktp_parts parts = {.graph = m->graph, .slots = slots, .lineage = lineage};
+    must(takt_taktp_write(&parts, &bytes, &length) == TAKT_OK);
     must(takt_memfs_put(fs, "fuzz", bytes, length) == 0);
     takt_mem_put(training.ctx, bytes, length);
     for (size_t i = 0; i < m->graph->slot_count; i++)

@@ -77,16 +77,21 @@ static void seal(uint8_t *at, size_t size)
     put32(at + TAKTP_HEADER - 4, takt_crc32c(0, at, TAKTP_HEADER - 4));
 }
 
+static takt_status write(const takt_model *m, void **bytes, size_t *length)
+{
+    const takt_taktp_parts parts = {.graph = m->graph, .slots = m->slots};
+    return takt_taktp_write(&parts, bytes, length);
+}
+
 static void again(takt_ctx *ctx, const takt_model *m)
 {
     void *first = NULL, *second = NULL;
     size_t length = 0, other = 0;
     takt_model *back = NULL;
-    if (takt_taktp_write(m->graph, m->slots, NULL, (takt_span){0}, &first, &length) == TAKT_OK) {
+    if (write(m, &first, &length) == TAKT_OK) {
         const takt_status status = takt_model_load_memory(ctx, "again", first, length, NULL, &back);
         must(status == TAKT_OK || status == TAKT_ERR_MEMORY || status == TAKT_ERR_LIMIT);
-        if (back != NULL && takt_taktp_write(back->graph, back->slots, NULL, (takt_span){0},
-                                             &second, &other) == TAKT_OK)
+        if (back != NULL && write(back, &second, &other) == TAKT_OK)
             must(length == other && memcmp(first, second, length) == 0);
     }
     takt_model_destroy(back);

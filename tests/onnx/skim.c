@@ -118,7 +118,8 @@ typedef struct saved {
 static saved save(takt_ctx *ctx, const takt_model *m)
 {
     saved s = {0};
-    EXPECT_OK(ctx, takt_taktp_write(m->graph, m->slots, "{}", (takt_span){0}, &s.bytes, &s.length));
+    const takt_taktp_parts parts = {.graph = m->graph, .slots = m->slots};
+    EXPECT_OK(ctx, takt_taktp_write(&parts, &s.bytes, &s.length));
     return s;
 }
 

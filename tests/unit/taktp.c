@@ -40,8 +40,9 @@ static file save(const takt_model *m)
 {
     void *bytes = NULL;
     file f = {0};
-    EXPECT_OK(ctx, takt_taktp_write(m->graph, m->slots, "{\"takt\":\"test\"}", (takt_span){0},
-                                    &bytes, &f.length));
+    const takt_taktp_parts parts = {
+        .graph = m->graph, .slots = m->slots, .lineage = "{\"takt\":\"test\"}"};
+    EXPECT_OK(ctx, takt_taktp_write(&parts, &bytes, &f.length));
     f.at = malloc(f.length);
     if (f.at != NULL && bytes != NULL)
         memcpy(f.at, bytes, f.length);

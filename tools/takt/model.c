@@ -1,6 +1,7 @@
 /* model.c - shared by the verbs that work on a model: loading it, sizes, plans. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "media.h"
 #include "train.h"
@@ -98,26 +99,38 @@ static bool gather_known(const takt_tool *t, known *k)
     return true;
 }
 
-/* Options for the reader of language models, if any. */
-static const char *text_sizes(const takt_tool *t, char *to, size_t room)
+static bool ends_with(const char *path, const char *ending)
 {
+    const size_t length = strlen(path), n = strlen(ending);
+    return length > n && strcmp(path + length - n, ending) == 0;
+}
+
+/* What is written to a compiled model needs one weight in memory at a time. */
+static bool may_be_late(const takt_tool *t, const char *path)
+{
+    struct stat about;
+    const char *to = tool_text_of(t, TAKT_F_CONVERTED);
+    if (to == NULL && strcmp(t->verb->name, "compile") == 0)
+        to = tool_text_of(t, TAKT_F_MODEL_FILE);
+    return to != NULL && ends_with(to, ".taktp") &&
+           (ends_with(path, ".gguf") || ends_with(path, ".taktp") ||
+            (stat(path, &about) == 0 && S_ISDIR(about.st_mode)));
+}
+
+/* Options for the reader of language models, if any. */
+static const char *text_sizes(const takt_tool *t, const char *path, char *to, size_t room)
+{
+    const char *late = may_be_late(t, path) ? "weights=late" : "";
     const uint64_t context = tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0);
     const char *k = tool_text_of(t, TAKT_F_CACHE_TYPE_K), *v = tool_text_of(t, TAKT_F_CACHE_TYPE_V);
     const char *activations = tool_text_of(t, TAKT_F_ACTIVATIONS);
     const bool is_int8 = activations != NULL && strcmp(activations, "int8") == 0;
     if (context == 0 && k == NULL && v == NULL && !is_int8)
-        return NULL;
-    snprintf(to, room, "context=%llu,activations=%d,cache_k=%.20s,cache_v=%.20s",
+        return *late != '\0' ? late : NULL;
+    snprintf(to, room, "context=%llu,activations=%d,cache_k=%.20s,cache_v=%.20s%s%s",
              (unsigned long long)context, is_int8 ? 8 : 0, k != NULL ? k : "f32",
-             v != NULL ? v : "f32");
+             v != NULL ? v : "f32", *late != '\0' ? "," : "", late);
     return to;
-}
-
-/* Warnings about a text are reported even if it was read for no particular input. */
-static bool is_text(const char *path)
-{
-    const size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".takt") == 0;
 }
 
 /* With the inputs that are known, if a shape depends on them. A first failure is silent: the second
@@ -126,11 +139,12 @@ static takt_status load_model(takt_tool *t, const char *path, takt_load_options 
                               takt_model **model)
 {
     char sizes[128];
-    const char *told = text_sizes(t, sizes, sizeof sizes);
+    const char *told = text_sizes(t, path, sizes, sizeof sizes);
     options->sizes = told;
     tool_notes_begin(t);
     takt_status status = takt_model_load(t->ctx, path, options, model);
-    tool_notes_end(t, status == TAKT_OK && is_text(path));
+    /* Warnings about a text are reported even if it was read for no particular input. */
+    tool_notes_end(t, status == TAKT_OK && ends_with(path, ".takt"));
     options->sizes = NULL;
     if (status == TAKT_OK) {
         tool_refit_given(t, path, options, model);

@@ -55,7 +55,8 @@ static takt_status write_slots(const takt_trainer *t, const char *lineage, void 
         status = takt_train_slot(t, g->slots[i].name, &slots[i]);
     }
     if (status == TAKT_OK)
-        status = takt_taktp_write(g, slots, lineage, (takt_span){0}, bytes, length);
+        status = takt_taktp_write(
+            &(takt_taktp_parts){.graph = g, .slots = slots, .lineage = lineage}, bytes, length);
     for (size_t i = 0; slots != NULL && i < g->slot_count; i++)
         takt_tensor_release(&slots[i]);
     takt_arena_deinit(&arena);

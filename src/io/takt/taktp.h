@@ -37,11 +37,17 @@ enum {
 #define TAKTP_LINEAGE TAKTP_KIND('l', 'i', 'n', 'e')
 #define TAKTP_TOKENS TAKTP_KIND('t', 'o', 'k', 'n')
 
-/* The file in one block; free it with takt_mem_put. `slots`: the value of each slot of the graph,
- * where the storage is not NULL. `lineage` may be NULL, and `tokens` empty. */
-TAKT_MUST_USE takt_status takt_taktp_write(const takt_graph *g, const takt_tensor *slots,
-                                           const char *lineage, takt_span tokens, void **bytes,
+typedef struct takt_taktp_parts {
+    const takt_graph *graph;
+    const takt_tensor *slots; /* value of each slot of the graph, where the storage is not NULL */
+    const char *lineage;      /* may be NULL */
+    takt_span tokens;         /* may be empty */
+} takt_taktp_parts;
+/* The file in one block; free it with takt_mem_put. */
+TAKT_MUST_USE takt_status takt_taktp_write(const takt_taktp_parts *parts, void **bytes,
                                            size_t *length);
+/* Replaces the file at `path`, or leaves the old one. Late weights stay late. */
+TAKT_MUST_USE takt_status takt_taktp_save(const takt_taktp_parts *parts, const char *path);
 
 bool takt_taktp_recognises(const uint8_t *bytes, size_t length);
 /* The tokenizer in the file, within the source's bytes; empty: it has none. */
