@@ -3,6 +3,7 @@
  * Only integers: floats are folded by the plan, with the kernels that would otherwise compute them
  * at run time, so that folding cannot change their bits. */
 #include "ir/leaves.h"
+#include "pass/fold_box.h"
 #include "pass/fold_node.h"
 #include "pass/match.h"
 #include "pass/passes.h"
@@ -50,6 +51,8 @@ static takt_id known_integer(takt_rewrite *r, const takt_node *n)
 static const takt_rule rules[] = {
     {&takt_op_dim, "dim(x) = its number", known_dim},
     {NULL, "an integer of constants = its value", known_integer},
+    {&takt_op_scatter_nd, "scatter_nd at a box of coordinates = x with u in its place",
+     takt_fold_box},
 };
 
 const takt_pass takt_pass_fold_shapes = {
