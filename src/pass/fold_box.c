@@ -49,7 +49,8 @@ static const takt_node *constant_at(const takt_graph *g, takt_id id)
 static bool read_column(const takt_graph *g, takt_id id, const takt_type *index, places *p)
 {
     const takt_node *column = takt_match_op(g, id, &takt_op_reshape);
-    const takt_node *wide = takt_match_op(g, column != NULL ? column->in[0] : id, &takt_op_broadcast);
+    const takt_node *wide =
+        takt_match_op(g, column != NULL ? column->in[0] : id, &takt_op_broadcast);
     const int rank = index->rank - 1;
     if (wide == NULL || wide->type->rank < rank)
         return false;

@@ -34,10 +34,20 @@ typedef struct takt_normed {
 } takt_normed;
 
 enum { TAKT_ATTENDED_Q, TAKT_ATTENDED_K, TAKT_ATTENDED_V };
+enum { TAKT_ATTENDED_TERMS = 3 };
+
+/* What is added to scores, times a number. */
+typedef struct takt_term {
+    takt_id mask, sum; /* sum: the addition, whose axes may be those of the scores reshaped */
+    double factor;
+} takt_term;
 
 typedef struct takt_attended {
-    takt_id part[3], mask; /* as the products read them; mask TAKT_NONE: none */
-    takt_id chosen;        /* the condition of a select among scores; or TAKT_NONE */
+    takt_id part[3], mask;               /* as the products read them; mask TAKT_NONE: none */
+    takt_id chosen;                      /* the condition of a select among scores; or TAKT_NONE */
+    takt_term term[TAKT_ATTENDED_TERMS]; /* if there is no such mask: several, or other axes */
+    size_t terms;
+    takt_id gain;          /* of the queries: a number for each head; or TAKT_NONE */
     takt_id windows;       /* [1, windows, 1, rows, keys], added to the mask; or TAKT_NONE */
     takt_dim images;       /* that have these windows */
     takt_id soft;          /* the softmax, whose axes a mask has */
@@ -96,6 +106,10 @@ const char *takt_match_norm(takt_uses u, takt_id root, takt_normed *found);
 const char *takt_match_group(takt_uses u, takt_id root, takt_grouped *found);
 const char *takt_match_rotary(takt_uses u, takt_id root, takt_rotated *found);
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *found);
+/* The product that scores are made of by sums, factors and reshapes; or NULL. */
+const takt_node *takt_find_scores(takt_uses u, takt_id scores, takt_attended *found);
+/* The sum of all terms with the axes of the softmax. */
+takt_id takt_make_terms(takt_rewrite *r, const takt_attended *a);
 /* What the attention becomes: a node of r->out with the root's type, or TAKT_NONE with `*why`. */
 takt_id takt_make_attention(takt_rewrite *r, const takt_attended *a, const char **why);
 

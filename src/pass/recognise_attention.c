@@ -225,7 +225,11 @@ static const char *read_values(takt_uses u, const takt_node *n, takt_attended *a
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
 {
     const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
-    *a = (takt_attended){.mask = TAKT_NONE, .chosen = TAKT_NONE, .windows = TAKT_NONE, .scale = 1};
+    *a = (takt_attended){.mask = TAKT_NONE,
+                         .chosen = TAKT_NONE,
+                         .windows = TAKT_NONE,
+                         .gain = TAKT_NONE,
+                         .scale = 1};
     bool is_alone;
     const takt_id at = weights_of(u, n, a, &is_alone);
     if (at == TAKT_NONE)
@@ -235,7 +239,14 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
     a->soft = at;
     takt_id plain;
     const takt_id scores = before_windows(u, soft->in[0], a);
+    const takt_attended before = *a;
     const takt_node *product = find_product(u, scores, a, &plain);
+    if (product == NULL) {
+        const takt_attended one = *a; /* for its reason */
+        *a = before;
+        product = takt_find_scores(u, plain = unselected(u, scores, LARGE, a), a);
+        *a = product == NULL ? one : *a;
+    }
     if (product == NULL)
         return takt_known_op(u.g, scores, &takt_op_select) != NULL && a->chosen == TAKT_NONE
                    ? "its mask selects something else than a large negative number"

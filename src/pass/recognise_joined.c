@@ -112,7 +112,8 @@ static takt_id window_mask(takt_rewrite *r, const takt_attended *a)
 /* The mask of every sample and head, or TAKT_NONE. */
 static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
 {
-    takt_id mask = a->mask == TAKT_NONE ? TAKT_NONE : takt_widen(r->out, r->map[a->mask]);
+    takt_id mask =
+        a->mask == TAKT_NONE ? takt_make_terms(r, a) : takt_widen(r->out, r->map[a->mask]);
     if (a->mask != TAKT_NONE && a->is_less)
         mask = takt_unary(r->out, &takt_op_neg, mask);
     if (a->mask != TAKT_NONE && a->is_hidden)
@@ -127,7 +128,8 @@ static takt_id whole_mask(takt_rewrite *r, const takt_attended *a)
 
 static bool has_mask(const takt_attended *a)
 {
-    return a->mask != TAKT_NONE || a->windows != TAKT_NONE || a->chosen != TAKT_NONE;
+    return a->mask != TAKT_NONE || a->terms > 0 || a->windows != TAKT_NONE ||
+           a->chosen != TAKT_NONE;
 }
 
 /* Whether all parts come from rows, and a mask matches their samples and heads. */
@@ -165,7 +167,7 @@ static takt_id from_rows(takt_rewrite *r, const takt_attended *a)
     takt_heads part[3];
     int64_t shared[3];
     takt_id in[4];
-    if (a->is_turned || !find_rows(r, a, part, shared))
+    if (a->is_turned || a->gain != TAKT_NONE || !find_rows(r, a, part, shared))
         return TAKT_NONE;
     for (int k = 0; k < 3; k++)
         in[k] = takt_make_rows(r, &part[k]);
@@ -236,6 +238,16 @@ static takt_id ended(takt_rewrite *r, const takt_attended *a, takt_id y, const t
     return takt_reshape(r->out, y, root.dim, (size_t)root.rank);
 }
 
+/* Queries, keys or values as a product reads them, queries with the factors of their heads. */
+static takt_id part_of(takt_rewrite *r, const takt_attended *a, int k)
+{
+    takt_graph *g = r->out;
+    const takt_id id = k == Q && a->gain != TAKT_NONE
+                           ? takt_mul(g, r->map[a->part[Q]], r->map[a->gain])
+                           : r->map[a->part[k]];
+    return a->is_transposed[k] && id != TAKT_NONE ? transposed_back(g, id) : id;
+}
+
 /* Heads side by side in rows, [batch, rows, heads * dim], for a mask that has axes of its own for
  * samples and heads, and for keys that all heads share. */
 static takt_id by_transposes(takt_rewrite *r, const takt_attended *a, bool is_shared)
@@ -246,8 +258,7 @@ static takt_id by_transposes(takt_rewrite *r, const takt_attended *a, bool is_sh
     takt_id in[4];
     takt_dim dims[4];
     for (int k = 0; k < 3; k++) {
-        takt_id id = r->map[a->part[k]];
-        id = a->is_transposed[k] ? transposed_back(g, id) : id;
+        const takt_id id = part_of(r, a, k);
         if (id == TAKT_NONE)
             return id;
         const takt_type t = *takt_type_of(g, id);
@@ -288,10 +299,8 @@ static takt_id make(takt_rewrite *r, const takt_attended *a, const char **why)
         *why = "the number of its heads is not known";
         return TAKT_NONE;
     }
-    for (int k = 0; k < 3; k++) {
-        in[k] = r->map[a->part[k]];
-        in[k] = flat(g, a->is_transposed[k] ? transposed_back(g, in[k]) : in[k]);
-    }
+    for (int k = 0; k < 3; k++)
+        in[k] = flat(g, part_of(r, a, k));
     const takt_id y = call(g, in, 1, 1, a->scale);
     const takt_type *t = y == TAKT_NONE ? NULL : takt_type_of(g, y);
     if (t == NULL)

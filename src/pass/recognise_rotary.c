@@ -122,6 +122,13 @@ static bool constant_repeats(const takt_node *n, size_t run)
     return true;
 }
 
+/* What the last axis of a tile repeats twice; or TAKT_NONE. */
+static takt_id tiled_twice(const takt_graph *g, takt_id id)
+{
+    const takt_node *n = takt_known_op(g, id, &takt_op_tile);
+    return n != NULL && width(g, id) == PAIR * width(g, n->in[0]) ? n->in[0] : TAKT_NONE;
+}
+
 /* Whether rows of the last axis are unchanged. */
 static bool keeps_rows(const takt_graph *g, const takt_node *n)
 {
@@ -154,6 +161,8 @@ static bool doubled(const takt_graph *g, takt_id id, takt_dim half, int depth)
         return constant_repeats(n, (size_t)half);
     if (n->op == &takt_op_concat)
         return n->in_count == 2 && n->in[0] == n->in[1] && is_last(n, "axis", n->type->rank);
+    if (tiled_twice(g, id) != TAKT_NONE)
+        return true;
     if (n->op == &takt_op_mul || n->op == &takt_op_div)
         return takt_match_is_scalar(g, n->in[1])   ? doubled(g, n->in[0], half, depth + 1)
                : takt_match_is_scalar(g, n->in[0]) ? doubled(g, n->in[1], half, depth + 1)
@@ -188,7 +197,8 @@ static bool repeats(const takt_graph *g, takt_id id, const takt_rotated *r)
         return doubled(g, id, r->half, 0);
     if (n->op == &takt_op_reshape && n->in_count > 0) { /* [..., half, 1] for both */
         const takt_node *wide = takt_known_op(g, n->in[0], &takt_op_broadcast);
-        if (wide != NULL && width(g, n->in[0]) == PAIR && width(g, wide->in[0]) == 1 &&
+        const takt_id one = wide != NULL ? wide->in[0] : tiled_twice(g, n->in[0]);
+        if (one != TAKT_NONE && width(g, n->in[0]) == PAIR && width(g, one) == 1 &&
             width(g, id) == PAIR * r->half)
             return true;
     }

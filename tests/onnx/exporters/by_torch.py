@@ -12,7 +12,7 @@ import warnings
 import onnx
 import torch
 
-import forms_torch_attention  # pylint: disable=unused-import
+import forms_torch_scores  # pylint: disable=unused-import
 from forms_torch import FORMS
 from plain import written
 

@@ -49,6 +49,7 @@ simple("gelu_new", lambda x: 0.5 * x * (1 + torch.tanh(
 simple("gelu_fast", lambda x: 0.5 * x * (1 + torch.tanh(
     x * 0.7978845608 * (1 + 0.044715 * x * x))))
 simple("gelu_parts", lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))))
+simple("gelu_gain", lambda x: F.gelu(x) * 1.7015043497085571)
 simple("silu", F.silu)
 simple("silu_parts", lambda x: x * torch.sigmoid(x))
 simple("silu_quotient", lambda x: x / (1 + torch.exp(-x)))
