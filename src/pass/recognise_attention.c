@@ -64,8 +64,10 @@ static takt_id before_windows(takt_uses u, takt_id id, takt_attended *a)
 static const char *read_scores(takt_uses u, const takt_node *product, takt_attended *a)
 {
     const int rank = product->type->rank;
-    if (rank != 3 && rank != 4)
-        return "its products are not of three or four axes";
+    const bool has_mask =
+        a->mask != TAKT_NONE || a->terms > 0 || a->windows != TAKT_NONE || a->chosen != TAKT_NONE;
+    if (rank < 3 || rank > (has_mask ? 4 : 5)) /* windows of heads, or heads of windows */
+        return "its products are not of three or four axes, or five without a mask";
     a->is_transposed[Q] = takt_node_int(product, "transpose_a") != 0;
     a->is_transposed[K] = takt_node_int(product, "transpose_b") == 0;
     a->part[Q] = bare(u, product->in[0], &a->scale);

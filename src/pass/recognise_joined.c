@@ -215,9 +215,11 @@ static takt_id flat(takt_graph *g, takt_id id)
 
 static takt_id transposed_back(takt_graph *g, takt_id id)
 {
-    static const int64_t three[3] = {0, 2, 1}, four[4] = {0, 1, 3, 2};
     const int rank = takt_type_of(g, id)->rank;
-    return takt_transpose(g, id, rank == 3 ? three : four, (size_t)rank);
+    int64_t perm[TAKT_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        perm[d] = d + 2 < rank ? d : 2 * rank - 3 - d;
+    return takt_transpose(g, id, perm, (size_t)rank);
 }
 
 /* Whether the axes before the last two are those of `like`; or [batch, 1], if `is_shared`. */
@@ -288,7 +290,7 @@ static takt_id make(takt_rewrite *r, const takt_attended *a, const char **why)
             *why = "a product pairs heads of one sample with those of another";
             return TAKT_NONE;
         }
-    const takt_id by_rows = is_shared ? TAKT_NONE : from_rows(r, a);
+    const takt_id by_rows = is_shared || root.rank > 4 ? TAKT_NONE : from_rows(r, a);
     if (by_rows != TAKT_NONE || g->status != TAKT_OK)
         return by_rows;
     takt_id in[4] = {TAKT_NONE, TAKT_NONE, TAKT_NONE, whole_mask(r, a)};

@@ -73,6 +73,18 @@ def attention_rows_and_columns():
     return Of(run, **parts), (torch.randn(1, 16, DIM),)
 
 
+@form
+def attention_of_windows():
+    """Hiera, NesT and Twins: windows are an axis of their own."""
+    def run(m, x):
+        qkv = m.qkv(x).view(1, 3, ROWS, 3, HEADS, SIZE).permute(3, 0, 4, 1, 2, 5)
+        q, k, v = qkv.unbind(0)
+        y = F.softmax(q * SCALE @ k.transpose(-1, -2), -1) @ v
+        return m.o(y.permute(0, 2, 3, 1, 4).reshape(1, 3 * ROWS, DIM))
+    parts = {"qkv": nn.Linear(DIM, 3 * DIM), **layers("o")}
+    return Of(run, **parts), (torch.randn(1, 3 * ROWS, DIM),)
+
+
 def cosine_net(count):
     """Swin v2: products of unit vectors, a factor for each head, perhaps masks of windows."""
     far = torch.zeros(1, 2, 1, ROWS, ROWS)
