@@ -26,35 +26,7 @@ enum {
 
 static takt_status infer(takt_infer *in)
 {
-    TAKT_TRY(takt_infer_dtype(in, 0, TAKT_BYTES, "i8 or u8"));
-    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
-    const takt_dtype dtype = in->type[0]->dtype;
-    const int64_t least = dtype == TAKT_I8 ? -128 : 0;
-    const int levels[] = {X_ZERO, Y_ZERO, ZERO, LOW, HIGH};
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        const int64_t value = in->attr[levels[i]].i64;
-        if (value < least || value > least + 255)
-            return takt_infer_fail(in, TAKT_E_ATTR, "%s is %lld, which is not a valid %s",
-                                   in->op->attrs[levels[i]].name, (long long)value,
-                                   takt_dtype_name(dtype));
-    }
-    for (int i = 0; i <= SHIFT; i++) {
-        const int64_t value = in->attr[i].i64;
-        if (value < INT32_MIN || value > INT32_MAX)
-            return takt_infer_fail(in, TAKT_E_ATTR, "%s does not fit into 32 bits",
-                                   in->op->attrs[i].name);
-    }
-    if (in->attr[LOW].i64 > in->attr[HIGH].i64)
-        return takt_infer_fail(in, TAKT_E_ATTR, "low is %lld and high %lld",
-                               (long long)in->attr[LOW].i64, (long long)in->attr[HIGH].i64);
-    return takt_infer_elementwise(in);
-}
-
-static takt_id scaled(takt_graph *g, takt_id x, int64_t multiplier, int64_t shift)
-{
-    const takt_id in[] = {x, takt_scalar_like(g, x, (double)multiplier),
-                          takt_scalar_like(g, x, (double)shift)};
-    return takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
+    return takt_integer_infer_levels(in, MULTIPLIER, 1U << X_ZERO | 1U << Y_ZERO);
 }
 
 static takt_id raised(takt_graph *g, takt_id x, const takt_attr *a)
@@ -62,7 +34,7 @@ static takt_id raised(takt_graph *g, takt_id x, const takt_attr *a)
     takt_id wide = takt_cast(g, x, TAKT_I32);
     wide = takt_sub(g, wide, takt_scalar_like(g, wide, (double)a[X_ZERO].i64));
     wide = takt_mul(g, wide, takt_scalar_like(g, wide, (double)(1 << 20)));
-    return scaled(g, wide, a[X_MULTIPLIER].i64, a[X_SHIFT].i64);
+    return takt_integer_rescaled(g, wide, a[X_MULTIPLIER].i64, a[X_SHIFT].i64);
 }
 
 static void lower(takt_graph *g, const takt_node *n, takt_id *out)
@@ -70,15 +42,9 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_node old = *n;
     const takt_attr *a = old.attr;
     const takt_dtype dtype = takt_type_of(g, old.in[0])->dtype;
-    /* Clamped before the zero point is added, which then cannot wrap. */
-    const takt_named_attr bounds[] = {{"min", takt_attr_f64((double)(a[LOW].i64 - a[ZERO].i64))},
-                                      {"max", takt_attr_f64((double)(a[HIGH].i64 - a[ZERO].i64))}};
     const takt_id x = raised(g, old.in[0], a), y = raised(g, old.in[1], a + Y_ZERO);
     const takt_id sum = a[MINUS].boolean ? takt_sub(g, x, y) : takt_add(g, x, y);
-    takt_id level = scaled(g, sum, a[MULTIPLIER].i64, a[SHIFT].i64);
-    level = takt_graph_call(g, &takt_op_clip, 1, &level, 2, bounds);
-    level = takt_add(g, level, takt_scalar_like(g, level, (double)a[ZERO].i64));
-    out[0] = takt_cast(g, level, dtype);
+    out[0] = takt_integer_level(g, sum, a + MULTIPLIER, dtype);
 }
 
 static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)

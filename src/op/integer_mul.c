@@ -13,24 +13,7 @@ enum { X_ZERO, Y_ZERO, MULTIPLIER, SHIFT, ZERO, LOW, HIGH };
 
 static takt_status infer(takt_infer *in)
 {
-    TAKT_TRY(takt_infer_dtype(in, 0, TAKT_BYTES, "i8 or u8"));
-    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
-    const takt_dtype dtype = in->type[0]->dtype;
-    const int64_t least = dtype == TAKT_I8 ? -128 : 0;
-    for (int i = 0; i <= HIGH; i++) {
-        const int64_t value = in->attr[i].i64;
-        const bool is_level = i != MULTIPLIER && i != SHIFT;
-        if (is_level && (value < least || value > least + 255))
-            return takt_infer_fail(in, TAKT_E_ATTR, "%s is %lld, which is not a valid %s",
-                                   in->op->attrs[i].name, (long long)value, takt_dtype_name(dtype));
-        if (value < INT32_MIN || value > INT32_MAX)
-            return takt_infer_fail(in, TAKT_E_ATTR, "%s does not fit into 32 bits",
-                                   in->op->attrs[i].name);
-    }
-    if (in->attr[LOW].i64 > in->attr[HIGH].i64)
-        return takt_infer_fail(in, TAKT_E_ATTR, "low is %lld and high %lld",
-                               (long long)in->attr[LOW].i64, (long long)in->attr[HIGH].i64);
-    return takt_infer_elementwise(in);
+    return takt_integer_infer_levels(in, MULTIPLIER, 1U << X_ZERO | 1U << Y_ZERO);
 }
 
 static takt_id centred(takt_graph *g, takt_id x, const takt_attr *zero)
@@ -44,17 +27,9 @@ static void lower(takt_graph *g, const takt_node *n, takt_id *out)
     const takt_node old = *n;
     const takt_attr *a = old.attr;
     const takt_dtype dtype = takt_type_of(g, old.in[0])->dtype;
-    /* Clamped before the zero point is added, which then cannot wrap. */
-    const takt_named_attr bounds[] = {{"min", takt_attr_f64((double)(a[LOW].i64 - a[ZERO].i64))},
-                                      {"max", takt_attr_f64((double)(a[HIGH].i64 - a[ZERO].i64))}};
     const takt_id p =
         takt_mul(g, centred(g, old.in[0], &a[X_ZERO]), centred(g, old.in[1], &a[Y_ZERO]));
-    const takt_id in[] = {p, takt_scalar_like(g, p, (double)a[MULTIPLIER].i64),
-                          takt_scalar_like(g, p, (double)a[SHIFT].i64)};
-    takt_id level = takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
-    level = takt_graph_call(g, &takt_op_clip, 1, &level, 2, bounds);
-    level = takt_add(g, level, takt_scalar_like(g, level, (double)a[ZERO].i64));
-    out[0] = takt_cast(g, level, dtype);
+    out[0] = takt_integer_level(g, p, a + MULTIPLIER, dtype);
 }
 
 static void cost(const takt_graph *g, const takt_node *n, takt_cost *cost)

@@ -109,7 +109,7 @@ static bool find_box(const takt_graph *g, const takt_node *n, box *b)
 }
 
 /* The part of x before or behind the box along `axis`, within it along the axes before that. */
-static takt_id beside(takt_graph *g, takt_id x, const box *b, int axis, int64_t from, int64_t to)
+static takt_id next_to(takt_graph *g, takt_id x, const box *b, int axis, int64_t from, int64_t to)
 {
     for (int d = 0; d < axis; d++)
         x = takt_slice(g, x, d, b->start[d], b->stop[d], 1);
@@ -129,10 +129,10 @@ takt_id takt_fold_box(takt_rewrite *r, const takt_node *n)
         takt_id in[3];
         size_t count = 0;
         if (b.start[d] > 0)
-            in[count++] = beside(g, node.in[0], &b, d, 0, b.start[d]);
+            in[count++] = next_to(g, node.in[0], &b, d, 0, b.start[d]);
         in[count++] = y;
         if (b.stop[d] < x.dim[d])
-            in[count++] = beside(g, node.in[0], &b, d, b.stop[d], x.dim[d]);
+            in[count++] = next_to(g, node.in[0], &b, d, b.stop[d], x.dim[d]);
         y = count == 1 ? y : takt_concat(g, in, count, d);
     }
     return y;

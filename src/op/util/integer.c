@@ -147,3 +147,49 @@ takt_id takt_integer_lower_other(takt_graph *g, const takt_node *n, int after)
     const takt_id x = takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
     return x == TAKT_NONE ? x : saturated(g, x, zero);
 }
+
+/* ---- element by element ---- */
+
+takt_status takt_integer_infer_levels(takt_infer *in, int first, uint32_t zeros)
+{
+    TAKT_TRY(takt_infer_dtype(in, 0, TAKT_BYTES, "i8 or u8"));
+    TAKT_TRY(takt_check_same_dtype(in, 0, 1));
+    const takt_dtype dtype = in->type[0]->dtype;
+    const int64_t least = dtype == TAKT_I8 ? -128 : 0;
+    const takt_attr *a = in->attr + first;
+    for (int i = 0; i <= first + TAKT_LEVEL_HIGH; i++) {
+        const int64_t value = in->attr[i].i64;
+        const bool is_level = i >= first + TAKT_LEVEL_ZERO || (zeros >> i & 1) != 0;
+        if (is_level && (value < least || value > least + 255))
+            return takt_infer_fail(in, TAKT_E_ATTR, "%s is %lld, which is not a valid %s",
+                                   in->op->attrs[i].name, (long long)value, takt_dtype_name(dtype));
+        if (value < INT32_MIN || value > INT32_MAX)
+            return takt_infer_fail(in, TAKT_E_ATTR, "%s does not fit into 32 bits",
+                                   in->op->attrs[i].name);
+    }
+    if (a[TAKT_LEVEL_LOW].i64 > a[TAKT_LEVEL_HIGH].i64)
+        return takt_infer_fail(in, TAKT_E_ATTR, "low is %lld and high %lld",
+                               (long long)a[TAKT_LEVEL_LOW].i64, (long long)a[TAKT_LEVEL_HIGH].i64);
+    return takt_infer_elementwise(in);
+}
+
+takt_id takt_integer_rescaled(takt_graph *g, takt_id x, int64_t multiplier, int64_t shift)
+{
+    const takt_id in[] = {x, takt_scalar_like(g, x, (double)multiplier),
+                          takt_scalar_like(g, x, (double)shift)};
+    return takt_graph_call(g, &takt_op_rescale, 3, in, 0, NULL);
+}
+
+/* Clamped before the zero point is added, which then cannot wrap. */
+takt_id takt_integer_level(takt_graph *g, takt_id x, const takt_attr *a, takt_dtype dtype)
+{
+    const int64_t zero = a[TAKT_LEVEL_ZERO].i64;
+    const takt_named_attr bounds[] = {
+        {"min", takt_attr_f64((double)(a[TAKT_LEVEL_LOW].i64 - zero))},
+        {"max", takt_attr_f64((double)(a[TAKT_LEVEL_HIGH].i64 - zero))}};
+    takt_id level =
+        takt_integer_rescaled(g, x, a[TAKT_LEVEL_MULTIPLIER].i64, a[TAKT_LEVEL_SHIFT].i64);
+    level = takt_graph_call(g, &takt_op_clip, 1, &level, 2, bounds);
+    level = takt_add(g, level, takt_scalar_like(g, level, (double)zero));
+    return takt_cast(g, level, dtype);
+}

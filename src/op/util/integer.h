@@ -40,4 +40,23 @@ takt_id takt_integer_finish(takt_graph *g, const takt_node *n, takt_id sum, int 
 bool takt_integer_is_other(const takt_graph *g, const takt_node *n);
 takt_id takt_integer_lower_other(takt_graph *g, const takt_node *n, int after);
 
+/* ---- element by element ---- */
+
+/* Five attributes that follow each other, of ops that compute bytes from bytes on other grids:
+ *     result = rescale(x, multiplier, shift) + zero, clamped to low and high */
+enum {
+    TAKT_LEVEL_MULTIPLIER,
+    TAKT_LEVEL_SHIFT,
+    TAKT_LEVEL_ZERO,
+    TAKT_LEVEL_LOW,
+    TAKT_LEVEL_HIGH,
+};
+
+/* The type of the result, if all attributes up to these, which begin with number `first`, are in
+ * range: `zeros`, a bit for each, are levels of the inputs. */
+TAKT_MUST_USE takt_status takt_integer_infer_levels(takt_infer *in, int first, uint32_t zeros);
+takt_id takt_integer_rescaled(takt_graph *g, takt_id x, int64_t multiplier, int64_t shift);
+/* The result; `a`: the five attributes. */
+takt_id takt_integer_level(takt_graph *g, takt_id x, const takt_attr *a, takt_dtype dtype);
+
 #endif

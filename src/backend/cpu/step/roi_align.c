@@ -4,9 +4,8 @@
  * double and in the interpreter's order, so that the bits are its bits.
  */
 #include "op/record/roi_align.h"
-#include "backend/cpu/cpu.h"
 #include "backend/cpu/pace.h"
-#include "op/util/roi.h"
+#include "backend/cpu/regions.h"
 
 enum {
     CHANNELS = 64, /* most of a block, whose lines stay in L1 from one bin to the next */
@@ -15,8 +14,7 @@ enum {
 };
 
 typedef struct facts {
-    takt_roi roi;
-    size_t bins, plane;
+    takt_regions of;
     size_t side, blocks, units; /* channels of a block; unit: a row of bins of a block */
 } facts;
 
@@ -99,7 +97,7 @@ static bool fill(const facts *f, block *b, const takt_roi_grid *g, takt_pace *pa
         b->value[c] = 0;
     const int64_t samples = g->count_y * g->count_x;
     for (int64_t i = 0; i < samples; i++) {
-        const takt_roi_taps one = takt_roi_taps_at(&f->roi, g, i);
+        const takt_roi_taps one = takt_roi_taps_at(&f->of.roi, g, i);
         if (takt_pace_stops(pace, 1))
             return false;
         for (int k = 0; k < one.count; k++) {
@@ -121,35 +119,35 @@ static bool run_unit(const takt_step *s, const takt_task *t, const takt_roi_data
                      takt_fault *fault)
 {
     const facts *f = s->data;
-    const size_t rows = (size_t)f->roi.rows, columns = (size_t)f->roi.columns;
-    const size_t channels = (size_t)f->roi.channels, region = unit / rows / f->blocks;
+    const size_t rows = (size_t)f->of.roi.rows, columns = (size_t)f->of.roi.columns;
+    const size_t channels = (size_t)f->of.roi.channels, region = unit / rows / f->blocks;
     const size_t from = unit / rows % f->blocks * f->side;
     int64_t given;
-    const int64_t image = takt_roi_image(&f->roi, d, region, &given);
+    const int64_t image = takt_roi_image(&f->of.roi, d, region, &given);
     if (image < 0)
         takt_fault_note(fault, region, given);
     block b = {.x = d->x,
-               .first = ((image < 0 ? 0 : (size_t)image) * channels + from) * f->plane,
-               .plane = f->plane,
+               .first = ((image < 0 ? 0 : (size_t)image) * channels + from) * f->of.plane,
+               .plane = f->of.plane,
                .channels = channels - from < f->side ? channels - from : f->side,
-               .is_max = f->roi.mode == TAKT_ROI_MAX};
+               .is_max = f->of.roi.mode == TAKT_ROI_MAX};
     void *y = takt_view_data(t, &s->out[0]);
     takt_pace pace = takt_pace_of(t);
     for (size_t k = 0; k < columns; k++) {
         const size_t bin = unit % rows * columns + k;
-        takt_roi_grid g = takt_roi_bin(&f->roi, d, region, bin);
-        if (f->roi.batch == 0)
+        takt_roi_grid g = takt_roi_bin(&f->of.roi, d, region, bin);
+        if (f->of.roi.batch == 0)
             g.count_y = 0;
         if (takt_poll_stops(t->poll) || !fill(f, &b, &g, &pace))
             return false;
         const double divisor = b.is_max ? 1 : takt_roi_divisor(&g);
-        const size_t at = (region * channels + from) * f->bins + bin;
+        const size_t at = (region * channels + from) * f->of.bins + bin;
         if (s->out[0].dtype == TAKT_F32)
             for (size_t c = 0; c < b.channels; c++)
-                ((float *)y)[at + c * f->bins] = (float)(b.value[c] / divisor);
+                ((float *)y)[at + c * f->of.bins] = (float)(b.value[c] / divisor);
         else
             for (size_t c = 0; c < b.channels; c++)
-                takt_dtype_put_f(s->out[0].dtype, y, at + c * f->bins, b.value[c] / divisor);
+                takt_dtype_put_f(s->out[0].dtype, y, at + c * f->of.bins, b.value[c] / divisor);
     }
     return true;
 }
@@ -173,7 +171,8 @@ static void run(const takt_step *s, const takt_task *t)
 /* Smaller blocks where there are few rows of bins, so that every thread has work. */
 static void cut(facts *f, int threads)
 {
-    const size_t rows = (size_t)(f->roi.count * f->roi.rows), channels = (size_t)f->roi.channels;
+    const size_t rows = (size_t)(f->of.roi.count * f->of.roi.rows),
+                 channels = (size_t)f->of.roi.channels;
     size_t side = CHANNELS;
     while (side > SIDE && rows * ((channels + side - 1) / side) < (size_t)threads)
         side /= 2;
@@ -184,24 +183,16 @@ static void cut(facts *f, int threads)
 
 static takt_status compile(takt_planner *p)
 {
-    const takt_id id = p->group->nodes[0];
-    const takt_node *n = &p->graph->nodes[id];
     facts *f = takt_planner_get(p, sizeof *f);
     if (f == NULL)
         return TAKT_ERR_MEMORY;
-    size_t index;
-    TAKT_TRY(takt_planner_inputs(p, n));
-    TAKT_TRY(takt_planner_output(p, id, &index));
-    f->roi = takt_roi_of(n, p->step->in[0].dim, p->step->in[1].dim);
-    f->bins = (size_t)(f->roi.rows * f->roi.columns);
-    f->plane = (size_t)(f->roi.height * f->roi.width);
+    TAKT_TRY(takt_regions_plan(p, &f->of));
     cut(f, p->settings->threads);
     p->step->data = f;
-    p->step->can_fault = true;
-    p->step->fault_id = TAKT_E_INDEX;
     p->step->run = run;
     p->step->task_count = takt_cpu_tasks(
-        p, 100.0 * (double)(f->roi.count * f->roi.channels) * (double)f->bins, 0, f->units);
+        p, 100.0 * (double)(f->of.roi.count * f->of.roi.channels) * (double)f->of.bins, 0,
+        f->units);
     return TAKT_OK;
 }
 
