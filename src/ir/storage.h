@@ -18,6 +18,8 @@ size_t takt_storage_overhead(void);
 TAKT_MUST_USE takt_status takt_storage_share(takt_storage **storage);
 /* Removes a storage that is no longer held. */
 void takt_storage_unshare(takt_storage *storage);
+/* Whether its bytes are its own, nobody shares them, and `count` hold it. */
+bool takt_storage_is_held_by(const takt_storage *storage, unsigned count);
 /* Its bytes including its header on the first call with this tick, then 0; borrowed bytes are the
  * caller's. One thread at a time. */
 size_t takt_storage_count_once(takt_storage *storage, uint64_t tick);

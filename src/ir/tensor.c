@@ -81,6 +81,11 @@ size_t takt_storage_room(const takt_storage *s)
                : s->room;
 }
 
+bool takt_storage_is_held_by(const takt_storage *s, unsigned count)
+{
+    return s != NULL && !s->is_borrowed && !s->is_shared && atomic_load(&s->references) == count;
+}
+
 void takt_storage_reuse(takt_storage *storage, size_t bytes)
 {
     storage->bytes = bytes;

@@ -3,18 +3,23 @@
  * Weights that are in a file alone are read where they are packed: each part by the thread that
  * packs it, into memory that stays in its cache. So neither all weights nor a large one are ever in
  * memory twice. Where parts need the whole constant, it is read into memory that the next one
- * reuses. */
+ * reuses. A large constant that is in memory and read for the last time is given back to the
+ * system part by part. */
 #include "plan/pack_fill.h"
+
+#include <stdint.h>
 
 #include "base/mem.h"
 #include "ir/late.h"
 #include "ir/storage.h"
+#include "os/memory.h"
 
 enum {
     LEAST = 1 << 18,   /* bytes of a form that several threads pack */
     EACH = 4,          /* its parts for a thread */
     PIECE = 512 << 10, /* bytes that are read at once */
     LINE = 64,
+    GIVEN = 8 << 20, /* bytes of a part that is given back */
 };
 
 typedef struct shared {
@@ -23,6 +28,7 @@ typedef struct shared {
     size_t count;
     char *rooms; /* of the threads */
     size_t room, grain;
+    size_t walkers;             /* if not 0, bytes at `from` are given back, by so many threads */
     _Atomic takt_status status; /* of a part that failed */
 } shared;
 
@@ -44,18 +50,32 @@ static takt_status fill_span(const shared *s, size_t index, int thread)
     w->name->span(w->user, index, s->count, span);
     if (span[0] >= span[1])
         return TAKT_OK;
-    if (s->from != NULL)
-        return w->name->part(w->user, s->from + span[0], w->to, index, s->count);
+    if (s->from != NULL) {
+        const char *from = s->from + span[0];
+        const takt_status status = w->name->part(w->user, from, w->to, index, s->count);
+        if (s->walkers > 0)
+            (void)takt_pages_drop((void *)(uintptr_t)from, span[1] - span[0]);
+        return status;
+    }
     char *room = s->rooms + (size_t)thread * s->room;
     const size_t before = widen(s, span);
     TAKT_TRY(takt_storage_copy_part(w->tensor->storage, span[0], span[1] - span[0], room));
     return w->name->part(w->user, room + before, w->to, index, s->count);
 }
 
+/* Threads begin at parts that are far apart. Here they walk through the constant together: parts of
+ * it are in the same huge pages of the form, which are in memory as soon as one part is written. */
+static size_t in_step(const shared *s, size_t index)
+{
+    const size_t each = s->count / s->walkers;
+    return index % each * s->walkers + index / each;
+}
+
 static void fill_one(void *user, size_t index, int thread)
 {
     shared *s = user;
     const takt_pack_work *w = s->work;
+    index = s->walkers > 0 ? in_step(s, index) : index;
     if (atomic_load_explicit(&s->status, memory_order_relaxed) != TAKT_OK)
         return;
     const takt_status status = w->name->span != NULL
@@ -78,6 +98,12 @@ static takt_status fill_whole(takt_builder *b, const takt_pack_work *w, const vo
 {
     const int threads = b->p.plan->threads;
     shared s = {.work = w, .from = from, .count = EACH * (size_t)threads};
+    const size_t given = w->is_last && w->name->span != NULL ? w->name->bytes / GIVEN : 0;
+    if (given > 1) {
+        s.walkers = threads < 1 ? 1 : (size_t)threads;
+        s.count = (given + s.walkers - 1) / s.walkers * s.walkers;
+        return share(b, &s);
+    }
     if (w->name->part == NULL || w->name->bytes < LEAST || threads < 2)
         return w->name->fill(w->user, from, w->to);
     return share(b, &s);

@@ -11,6 +11,7 @@ typedef struct takt_pack_work {
     const takt_tensor *tensor;
     size_t offset; /* of the constant in it, in bytes */
     void *to;
+    bool is_last; /* nothing reads the constant afterwards */
 } takt_pack_work;
 
 TAKT_MUST_USE takt_status takt_builder_fill(takt_builder *b, const takt_pack_work *work);

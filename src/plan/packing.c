@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ir/leaves.h"
 #include "ir/storage.h"
 #include "plan/answers.h"
 #include "plan/basis.h"
@@ -29,6 +30,17 @@ typedef struct pack_source {
     const takt_tensor *tensor; /* or NULL */
 } pack_source;
 
+/* Whether the step that is compiled is the last to read a constant of a model that the plan uses
+ * up: then the graph and the plan hold its bytes, and nobody else. */
+static bool is_last_read(const takt_builder *b, takt_id node, const takt_tensor *tensor)
+{
+    enum { HOLDERS = 2 };
+    const takt_id root = b->root[node];
+    return b->reads != NULL && b->p.settings->consumes && b->reads[root] == 1 &&
+           b->p.graph->nodes[root].op == &takt_op_constant &&
+           takt_storage_is_held_by(tensor->storage, HOLDERS);
+}
+
 static takt_status write_pack(takt_builder *b, const pack_source *from, const takt_pack_name *name,
                               void *user, void *to)
 {
@@ -36,6 +48,7 @@ static takt_status write_pack(takt_builder *b, const pack_source *from, const ta
     if (w.tensor == NULL) {
         TAKT_TRY(tensor_of(b, from->node, &w.tensor));
         w.offset = b->root_offset[from->node];
+        w.is_last = is_last_read(b, from->node, w.tensor);
     }
     return takt_builder_fill(b, &w);
 }

@@ -1,8 +1,10 @@
 /* pack_fill.c - weights that are read where they are packed: hardly any twice, although heads are
- * read as a whole, and while another thread brings them into memory. */
+ * read as a whole, and while another thread brings them into memory. Large ones in memory are given
+ * back as they are packed. */
 #include "plan/pack_fill.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <takt/takt.h>
@@ -151,4 +153,41 @@ static void settled(void)
     takt_ctx_destroy(ctx);
 }
 
-TEST_MAIN(once, settled)
+/* The pages of weights that nobody reads again read as zeros then. */
+static void given_back(void)
+{
+    enum { BYTES = 32 << 20, ENDS = 1 << 17 };
+    for (int threads = 1; threads < 4; threads += 2)
+        for (int is_last = 0; is_last < 2; is_last++) {
+            static takt_builder b;
+            takt_plan plan = {.threads = threads};
+            takt_tensor tensor = {0};
+            takt_ctx *ctx;
+            weights w = {.bytes = BYTES};
+            uint8_t *to = malloc(BYTES);
+            const takt_pack_name name = {.bytes = BYTES, .fill = fill, .part = part, .span = span};
+            if (!EXPECT_OK(NULL, takt_ctx_create(NULL, &ctx)) ||
+                !EXPECT_OK(ctx, takt_storage_create(ctx, BYTES, &tensor.storage)))
+                return;
+            uint8_t *from = takt_storage_data(tensor.storage);
+            for (size_t i = 0; i < BYTES; i++)
+                from[i] = at(i) | 1;
+            b = (takt_builder){.p = {.ctx = ctx, .plan = &plan}};
+            const takt_pack_work work = {
+                .name = &name, .user = &w, .tensor = &tensor, .to = to, .is_last = is_last};
+            EXPECT_OK(ctx, takt_builder_fill(&b, &work));
+            size_t wrong = 0, left = 0;
+            for (size_t i = 0; i < BYTES; i++) {
+                wrong += to[i] != (at(i) | 1);
+                left += from[i] != 0;
+            }
+            EXPECT(wrong == 0, "%zu bytes are wrong", wrong);
+            EXPECT(is_last ? left < ENDS : left == BYTES, "%zu bytes are left", left);
+            takt_pool_destroy(b.pool);
+            takt_storage_release(tensor.storage);
+            takt_ctx_destroy(ctx);
+            free(to);
+        }
+}
+
+TEST_MAIN(once, settled, given_back)
