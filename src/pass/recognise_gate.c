@@ -280,5 +280,10 @@ const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found)
     if (why == NULL)
         return NULL;
     why = match(u, root, false, found);
-    return why == NULL || match(u, root, true, found) == NULL ? NULL : why;
+    if (why == NULL || match(u, root, true, found) == NULL)
+        return NULL;
+    takt_id x;
+    double scale = 1;
+    const bool is_gain = why[0] != '\0' && takt_known_scaled(u.g, root, &x, &scale);
+    return is_gain && takt_match_gate(u, x, found) == NULL ? "" : why; /* that one is replaced */
 }

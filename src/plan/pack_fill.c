@@ -28,7 +28,7 @@ typedef struct shared {
     size_t count;
     char *rooms; /* of the threads */
     size_t room, grain;
-    size_t walkers;             /* if not 0, bytes at `from` are given back, by so many threads */
+    size_t walkers;             /* if not 0, bytes at `from` are given back, by this many threads */
     _Atomic takt_status status; /* of a part that failed */
 } shared;
 

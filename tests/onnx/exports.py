@@ -19,7 +19,8 @@ from corners import TMP, fail, failures, takt
 
 # What a file must become, and what must be gone then.
 WANT = {
-    "gelu": ("gelu(", "erf("), "gelu_tanh": ("approximate=tanh", "tanh("),
+    "gelu": ("gelu(", "erf("), "gelu_gain": ("gelu(", "erf("),
+    "gelu_tanh": ("approximate=tanh", "tanh("),
     "gelu_new": ("approximate=tanh", "tanh("), "gelu_fast": ("approximate=tanh", "tanh("),
     "layer_norm": ("layer_norm(", "reduce_mean("), "rms_norm": ("rms_norm(", "reduce_mean("),
     "hard_swish": ("hard_swish(", "div("), "silu": ("silu(", "sigmoid("),
