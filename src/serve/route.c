@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <takt/settings.h>
+
 #include "serve/serve.h"
 
 static const char page[] = {
@@ -130,6 +132,10 @@ static bool has_model(const takt_server *s, need needs)
     return needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
 }
 
+static const char *const routes[] = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
+                                     "/v1/infer/NAME",       "/v1/models",      "/tokenize",
+                                     "/detokenize",          "/health",         "/metrics"};
+
 /* Why nothing is there: perhaps the route needs a model that this server does not have. */
 static void tell_absent(takt_text *text, takt_span path)
 {
@@ -140,8 +146,13 @@ static void tell_absent(takt_text *text, takt_span path)
                                                       : "sentence encoders");
             return;
         }
-    takt_text_add(text, "there is nothing at %.*s", (int)(path.length < 100 ? path.length : 100),
-                  path.at);
+    const int shown = (int)(path.length < 100 ? path.length : 100);
+    takt_text_add(text, "there is nothing at %.*s", shown, path.at);
+    char word[128];
+    (void)snprintf(word, sizeof word, "%.*s", shown, path.at);
+    const int near = takt_nearest(word, routes, sizeof routes / sizeof *routes);
+    if (near >= 0)
+        takt_text_add(text, "; did you mean %s?", routes[near]);
 }
 
 static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t model,

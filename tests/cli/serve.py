@@ -65,6 +65,12 @@ def routes(server):
         want = f"{method} is not allowed for {path}, which takes {allowed}"
         expect(status == 405 and headers["Allow"] == allowed and want in text,
                f"{method} {path}: {status} {headers} {text}")
+    for path, near in (("/v1/chat/completion", "/v1/chat/completions"),
+                       ("/chat/completions", "/v1/chat/completions"),
+                       ("/v1/completions/", "/v1/completions"), ("/model", "")):
+        text = server.ask("POST", path, "{}")[1]
+        expect(f"; did you mean {near}?" in text if near else "did you mean" not in text,
+               f"{path}: {text}")
     for method, path in (("GET", "/v1/infer/ml"), ("DELETE", "/nowhere"), ("POST", "/v1/models/")):
         expect(server.ask(method, path, "{}")[0] == 404, f"{method} {path} is there")
 

@@ -19,10 +19,15 @@ BROWSER = r"""
 function element() {
   return {textContent: "", className: "", value: "", disabled: false, kids: [],
           append(e) { this.kids.push(e); }, replaceChildren() { this.kids = []; },
-          scrollIntoView() {}, requestSubmit() {}};
+          requestSubmit() {}};
 }
 const elements = new Proxy({}, {get: (all, id) => all[id] = all[id] || element()});
-globalThis.document = {getElementById: id => elements[id], createElement: element};
+globalThis.document = {getElementById: id => elements[id], createElement: element,
+                       body: {scrollHeight: 1000}};
+globalThis.innerHeight = 600;
+globalThis.scrollY = 400;
+const scrolled = [];
+globalThis.scrollTo = (x, y) => scrolled.push(y);
 globalThis.setInterval = () => 0;
 const net = globalThis.fetch, sent = [];
 const more = {}; // added to each request
@@ -54,11 +59,15 @@ CHAT = r"""
   out.two = lines();
   out.sent = sent;
   out.facts = elements.facts.textContent;
+  out.scrolled = scrolled.splice(0).length;
+  globalThis.scrollY = 0; // the reader looks at what was said before
   elements.clear.onclick();
   await say("a b");
   out.next = lines();
+  out.still = scrolled.splice(0).length;
   await say("a ".repeat(900));
   out.long = lines().pop();
+  out.back = elements.say.value.length;
   await say("a b");
   out.after = lines().pop();
   console.log(JSON.stringify(out));
@@ -128,6 +137,9 @@ def chats(server):
     expect(got["next"] == got["two"][:2], f"a new conversation is {got['next']}")
     expect(got["long"][0] == "error" and "the context has room" in got["long"][1], f"{got['long']}")
     expect(got["after"][0] == "assistant", f"after an error: {got['after']}")
+    expect(got["back"] > 1700, f"a message that failed is lost: {got['back']} characters are left")
+    pieces = sum(m["role"] == "user" for m in want) * 2
+    expect(got["scrolled"] > pieces and got["still"] == 2, f"the page scrolls: {got}")
 
 
 NODE = shutil.which("node")

@@ -3,8 +3,9 @@ and what is said about flags that have no counterpart."""
 import json
 import os
 import re
+import struct
 
-from _cli import TMP, expect, fails, finish, parsed, succeeds, takt
+from _cli import ROOT, TMP, expect, fails, finish, parsed, succeeds, takt
 
 TINY = "tests/corpus/gguf/tiny.gguf"
 
@@ -93,9 +94,28 @@ def too_long():
            "a prompt that fits is not shown")
 
 
+def too_short():
+    """One token, of a tokenizer that adds none: nothing is predicted, and no weight is read."""
+    folder, key = os.path.join(TMP, "bare"), b"tokenizer.ggml.add_bos_token"
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "bare.gguf")
+    with open(os.path.join(ROOT, TINY), "rb") as file:
+        data = file.read()
+    more = (struct.pack("<Q28sIB", len(key), key, 7, 0) +
+            struct.pack("<Q1sIQ2s", 1, b"x", 8, 2, b"ab"))
+    expect(len(more) % 32 == 0, "tensors would move")
+    with open(path, "wb") as file:
+        file.write(data[:16] + struct.pack("<Q", struct.unpack("<Q", data[16:24])[0] + 2) + more +
+                   data[24:])
+    expect("[" in succeeds("tokenize", path, "a", "--ids"), "a is not a token")
+    said = fails(2, "perplexity", path, "a", says=["too short"])
+    expect("quantised" not in said, f"weights were read: {said}")
+
+
 names()
 beaten()
 without_counterpart()
 two_texts()
 too_long()
+too_short()
 finish()

@@ -151,7 +151,7 @@ void tool_tell_rounding(const takt_tool *t, const takt_generator *g)
     if (takt_generator_rounds(g) && !tool_on(t, TAKT_F_QUIET) &&
         tool_format_of(t) != TAKT_FORMAT_JSON)
         fprintf(stderr,
-                "activations are rounded to 8 bits by blocks; --activations f32 is exact\n");
+                "activations are quantised to 8 bits in blocks; --activations f32 is exact\n");
 }
 
 void tool_print_server(const takt_server_memory *m, bool is_json)

@@ -30,9 +30,10 @@ static takt_status check_model(const takt_engine *e, const char *path, const cha
         gives(takt_model_output(e->model, 0), output, writes ? 2 : 1))
         return TAKT_OK;
     (void)takt_fail(e->ctx, TAKT_E_GGUF_UNSUPPORTED, "%s: the model %s", path,
-                    writes ? "does not write texts" : "does not make vectors of texts");
-    return takt_fail_hint(e->ctx, writes ? "models that do come as GGUF or folder: docs/text.md"
-                                         : "models that do come as GGUF or folder: bert, t5");
+                    writes ? "does not generate text" : "is not a sentence encoder");
+    return takt_fail_hint(e->ctx,
+                          writes ? "`takt embed` takes sentence encoders, such as BERT"
+                                 : "encoders are BERT and T5; `takt generate` takes other models");
 }
 
 bool takt_engine_rounds(const takt_engine *e)

@@ -28,7 +28,9 @@ static uint32_t take_character(takt_gparser *p)
     const size_t n = takt_utf8_length(p->at + p->pos, p->length - p->pos);
     const unsigned char *s = (const unsigned char *)p->at + p->pos;
     if (n == 0) {
-        takt_gbnf_fail(p, TAKT_E_GRAMMAR, "the grammar ends, or is not UTF-8, within characters");
+        takt_gbnf_fail(p, TAKT_E_GRAMMAR,
+                       p->pos < p->length ? "a character is not UTF-8"
+                                          : "the grammar ends within \"...\" or [...]");
         return 0;
     }
     p->pos += n;

@@ -30,9 +30,10 @@ const takt_verb takt_verb_batch = {
     .arguments = "MODEL [NAME]",
     .arg_min = 1,
     .arg_max = 2,
-    .about = "All inputs and outputs, and states that depend on inputs, get a first dimension\n"
-             "called NAME (batch). Every sample gives the same bits as it does alone. The model\n"
-             "is printed as text, or written to -o: .takt is text, .taktp compiled, .onnx too.",
+    .about = "All inputs and outputs, and states that depend on inputs, get a leading dimension\n"
+             "called NAME (batch). Every sample gets the same bits as when it is computed alone.\n"
+             "The model is printed as text, or written to -o: .takt (text), .taktp (compiled) or\n"
+             ".onnx.",
     .example = "takt batch examples/kv.takt sessions -o many.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_MODEL_FILE, TAKT_F_SHAPE, TAKT_F_DIM,
               TAKT_FLAG_IDS},

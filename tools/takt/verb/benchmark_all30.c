@@ -7,9 +7,9 @@ const takt_verb takt_verb_benchmark_all30 = {
     .summary = "the same as `takt benchmark zoo`",
     .arguments = "[--category C]",
     .about =
-        "One sample, one thread, integers of 8 bits; whether the seed's bounds of 2 ms, 500 a\n"
-        "second and 100 KB are met, each by itself, and its claims next to the means. Chance is\n"
-        "what an answer without a model scores.",
+        "One sample, one thread, 8-bit integers. Shows whether the seed's bounds of 2 ms, 500\n"
+        "per second and 100 KB are met, each by itself, and its claims next to the means.\n"
+        "Chance is the score of an answer without a model.",
     .example = "takt benchmark all30 --category audio",
     .flags = {TAKT_F_CATEGORY, TAKT_FLAG_IDS},
     .run = tool_zoo_benchmark,

@@ -45,9 +45,9 @@ const takt_verb takt_verb_benchmark_analyze = {
     .arg_min = 0,
     .arg_max = 1,
     .about =
-        "Reads the JSON and the HTML that `takt benchmark run` writes. --bottlenecks tells only\n"
-        "the steps that make 80 % of the time, what bounds each, what to do, and what that could\n"
-        "save at most.",
+        "Reads the JSON and HTML files that `takt benchmark run` writes. --bottlenecks prints\n"
+        "only the steps that take 80 % of the time: what bounds each, what to do about it,\n"
+        "and the most that this could save.",
     .example = "takt benchmark analyze --results result.json",
     .flags = {TAKT_F_RESULTS, TAKT_F_BOTTLENECKS, TAKT_F_FORMAT, TAKT_F_FILE, TAKT_FLAG_IDS},
     .run = run,

@@ -315,11 +315,11 @@ const takt_verb takt_verb_benchmark_compare = {
     .arg_min = 0,
     .arg_max = 64,
     .about =
-        "Models run alternately, A B B A, until the verdict is clear: faster, slower, same or\n"
-        "inconclusive; all others are compared with the first. Stored results were measured at\n"
-        "different times: with one process each, changes below 4 % do not show; measure with\n"
-        "--repeat-process to see smaller ones. Exit status 3: slower than --fail-on allows; 4:\n"
-        "not comparable; 5: inconclusive.",
+        "Models run alternately (A B B A) until the verdict is clear: faster, slower, same or\n"
+        "inconclusive. All are compared with the first one. Stored results were measured at\n"
+        "different times: with one process each, changes below 4 % are not detected;\n"
+        "--repeat-process detects smaller ones. Exit status 3: slower than --fail-on allows;\n"
+        "4: not comparable; 5: inconclusive.",
     .example = "takt benchmark compare old.takt new.takt --fail-on slower:2%",
     .often = (const tool_flag_id[]){TAKT_F_MODELS, TAKT_F_RESULTS, TAKT_F_BACKENDS, TAKT_F_BIN_A,
                                     TAKT_F_BIN_B, TAKT_F_DIM, TAKT_F_THREAD_LIST, TAKT_F_DURATION,

@@ -143,8 +143,8 @@ const takt_verb takt_verb_benchmark_prepare = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Next to model.onnx it writes model.taktp, model.onnx.INPUT.npy for every input, and\n"
-             "model.onnx.bench.json: every setting in force, which --config reads.",
+    .about = "Writes model.taktp, model.onnx.INPUT.npy for every input, and model.onnx.bench.json\n"
+             "next to model.onnx. The last one has every setting in effect; --config reads it.",
     .example = "takt benchmark prepare --model mlp.takt --config settings.json",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
                                     TAKT_F_LEVEL, TAKT_FLAG_IDS},

@@ -126,14 +126,15 @@ const takt_verb takt_verb_benchmark_run = {
     .arguments = "MODEL",
     .arg_min = 0,
     .arg_max = 64,
-    .about = "Lists of batch sizes, threads and precisions (--precision f32,bf16) are measured in\n"
-             "every combination. Inputs without -i are random. Percentiles that the sample is too\n"
-             "small for are printed as bounds. Ctrl-C keeps what was measured, marked incomplete;\n"
-             "the file of -o is updated after every case and process, and every second for a\n"
-             "single stream. Exit status 4: no case meets --slo. --type\n"
-             "generate: tokens a second in llama-bench's rows, five runs of each.\n\n"
-             "--lengths 1-512 sends requests of different sizes to one session, 1000 of them or\n"
-             "--iterations, and reports how much of their time went into re-sizing.",
+    .about =
+        "Lists of batch sizes, threads and precisions (--precision f32,bf16) are measured in\n"
+        "every combination. Inputs without -i are random. Percentiles for which there are too\n"
+        "few samples are printed as bounds. Ctrl-C keeps the measurements so far, marked as\n"
+        "incomplete; the file of -o is updated after every case and process, and every second\n"
+        "for a single stream. Exit status 4: no case meets --slo. --type generate measures\n"
+        "tokens per second in llama-bench's rows, five runs of each.\n\n"
+        "--lengths 1-512 sends requests of different sizes to one session, 1000 of them or\n"
+        "--iterations, and reports which share of their time was spent on re-sizing.",
     .example = "takt benchmark run examples/mlp.takt --batch-size 1,8,32 --threads 1,2 -o r.html",
     .often =
         (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_THREAD_LIST, TAKT_F_BATCH_SIZES, TAKT_F_BACKEND,

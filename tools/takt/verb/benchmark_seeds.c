@@ -65,10 +65,9 @@ const takt_verb takt_verb_benchmark_seeds = {
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,
-    .about =
-        "Next to each claim stands the least time that this machine's measured ceilings allow:\n"
-        "a claim below it is impossible here, whatever the software. With --targets your own\n"
-        "figures instead; exit status 4: one of them is not met.",
+    .about = "Prints next to each claim the minimum time that this machine's measured ceilings\n"
+             "allow: no software can be faster here. With --targets, your own figures are used\n"
+             "instead; exit status 4: one of them is not met.",
     .example = "takt benchmark seeds",
     .flags = {TAKT_F_TARGETS, TAKT_F_THREADS, TAKT_F_SEED, TAKT_F_DURATION, TAKT_FLAG_IDS},
     .run = run,

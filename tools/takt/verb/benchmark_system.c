@@ -29,10 +29,10 @@ const takt_verb takt_verb_benchmark_system = {
     .arguments = "",
     .arg_min = 0,
     .arg_max = 0,
-    .about =
-        "--measure times multiply-add peaks of every type and instruction set, the bandwidth of\n"
-        "every cache level and of memory, on one thread and on all, the disk, the loopback\n"
-        "network, and how work scales with threads. It takes a few seconds and keeps the figures.",
+    .about = "--measure measures the multiply-add peak of every type and instruction set, the\n"
+             "bandwidth of every cache level and of memory, with one thread and with all, the\n"
+             "disk, the loopback network, and how work scales with threads. It takes a few\n"
+             "seconds; the figures are stored.",
     .example = "takt benchmark system --specs",
     .flags = {TAKT_F_SPECS, TAKT_F_MEASURE, TAKT_FLAG_IDS},
     .run = run,

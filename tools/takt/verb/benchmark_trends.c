@@ -94,12 +94,11 @@ const takt_verb takt_verb_benchmark_trends = {
     .arguments = "RESULT ...",
     .arg_min = 0,
     .arg_max = 100000,
-    .about =
-        "Results are taken in the order of their timestamps and must be of one machine and one\n"
-        "case: the first of the first result, with its backend, precision and numerics. A step\n"
-        "is a lasting change of at least 1 % and three times the noise, seen in two results or\n"
-        "more. Exit status 3: any step, with --fail-on step; a last step that is slower by that\n"
-        "much, with --fail-on slower:2%.",
+    .about = "Results are sorted by timestamp and must be of one machine and one case: the first\n"
+             "case of the first result, with its backend, precision and numerics. A step is a\n"
+             "lasting change of at least 1 % and three times the noise, seen in two results or\n"
+             "more. Exit status 3: any step, with --fail-on step; a last step that is slower by\n"
+             "that much, with --fail-on slower:2%.",
     .example = "takt benchmark trends --results results_*.json --metric latency -o trends.html",
     .flags = {TAKT_F_RESULTS, TAKT_F_METRIC, TAKT_F_FAIL_ON, TAKT_F_FORMAT, TAKT_F_FILE,
               TAKT_FLAG_IDS},

@@ -107,8 +107,9 @@ const takt_verb takt_verb_benchmark_verify = {
     .arg_min = 0,
     .arg_max = 1,
     .about =
-        "--env grades the machine and prints the command that fixes each finding. For a model:\n"
-        "it loads, runs, gives finite values, and the same bits twice.",
+        "--env grades the machine and prints the command that fixes each finding. With a\n"
+        "model, checks that it loads and runs, that its outputs are finite, and that two runs\n"
+        "give the same bits.",
     .example = "takt benchmark verify --env",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
                                     TAKT_F_LEVEL, TAKT_FLAG_IDS},

@@ -45,7 +45,7 @@ const takt_verb takt_verb_check = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Bounds of inputs come from the model's require clauses; with --data values are\n"
+    .about = "Bounds of inputs come from the model's require clauses; with --data they are\n"
              "measured. Exit code 0: everything fits, 1: something does not, 5: something may not.",
     .example = "takt check examples/bounded.takt --precision f16",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_WEIGHTS, TAKT_F_ALLOW_LINKS, TAKT_F_DENSE_LIMIT,

@@ -138,10 +138,9 @@ const takt_verb takt_verb_checklist = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about =
-        "A box is ticked if the model does what it asks for, or if doing so would not save 5 %\n"
-        "of the time; the others say what would tick them. What no program can find out is\n"
-        "listed last.",
+    .about = "A box is ticked if the model does what it asks for, or if doing so would save less\n"
+             "than 5 % of the time; the others say what would tick them. What no program can\n"
+             "determine is listed last.",
     .example = "takt checklist examples/mlp.takt -D batch=32 --memory-limit 80%",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
                                     TAKT_F_LEVEL, TAKT_FLAG_IDS},

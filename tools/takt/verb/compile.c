@@ -139,14 +139,12 @@ const takt_verb takt_verb_compile = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about =
-        "A .taktp file holds the graph, aligned weights and where they came from, with\n"
-        "checksums over every byte. Every verb takes it in place of its source. -o writes the\n"
-        "model as it is, in the format of the file's ending: .taktp, .onnx or .takt. --emit\n"
-        "writes the graph as the passes leave it, parameters as constants: as .onnx for any\n"
-        "engine.\n"
-        "--precision f16 or bf16 writes weights in half the bytes and reports the error against\n"
-        "f32 on random inputs.",
+    .about = "A .taktp file holds the graph, aligned weights and their lineage, with checksums\n"
+             "over every byte. Every verb accepts it in place of its source. -o writes the model\n"
+             "as it is, in the format of the file's extension: .taktp, .onnx or .takt. --emit\n"
+             "writes the optimised graph, with parameters as constants: as .onnx for any engine.\n"
+             "--precision f16 or bf16 stores weights in half the bytes and reports the error\n"
+             "against f32 on random inputs.",
     .example = "takt compile examples/cnn.takt -o cnn.taktp",
     .often = (const tool_flag_id[]){TAKT_F_MODEL_FILE, TAKT_F_EMIT, TAKT_F_PRECISION,
                                     TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_SELECT,

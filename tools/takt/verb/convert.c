@@ -223,13 +223,13 @@ const takt_verb takt_verb_convert = {
     .arguments = "IN",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "The input's format is detected from its contents, the output's from its ending:\n"
-             ".onnx .takt .taktp .tflite for models, .safetensors .npz .npy and .index.json\n"
-             "(weights in parts) for weights. A model written as weights gives its parameters.\n"
-             "-o - prints a model as text, and - as IN reads what is piped in. Language models,\n"
-             "GGUF files and folders of Hugging Face, become .gguf, and GGUF files become folders\n"
-             "(-o NAME/); --outtype chooses the type of their matrices, --shard-size cuts them\n"
-             "into parts. Soufflé's plain Datalog (.dl) becomes rules in a .takt.",
+    .about = "The input format is detected from the contents, the output format from the\n"
+             "extension: .onnx .takt .taktp .tflite for models, .safetensors .npz .npy and\n"
+             ".index.json (weights in parts) for weights. A model written as weights gives its\n"
+             "parameters. -o - prints a model as text, and - as IN reads standard input. Language\n"
+             "models (GGUF files and Hugging Face folders) become .gguf, and GGUF files become\n"
+             "folders (-o NAME/); --outtype sets the type of their matrices, --shard-size splits\n"
+             "them into parts. Soufflé's plain Datalog (.dl) becomes rules in a .takt.",
     .example = "takt convert model.onnx -o model.takt",
     .often =
         (const tool_flag_id[]){TAKT_F_CONVERTED, TAKT_F_WEIGHTS, TAKT_F_DIM, TAKT_F_SHAPE,

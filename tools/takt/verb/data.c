@@ -19,9 +19,8 @@ const takt_verb takt_verb_data = {
     .task = TAKT_TASK_TRAIN,
     .summary = "describe a data set: samples, types, classes, mean and deviation",
     .arguments = "DATA",
-    .about =
-        "DATA is a file, a folder, or the name of a known data set, such as mnist: --list shows\n"
-        "their names and where each is looked for.",
+    .about = "DATA is a file, a folder, or the name of a known data set such as mnist: --list\n"
+             "prints their names and where each is searched for.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt data examples/spirals.csv",

@@ -62,11 +62,11 @@ const takt_verb takt_verb_diff = {
     .arguments = "[REFERENCE] MODEL",
     .arg_min = 1,
     .arg_max = 2,
-    .about =
-        "The reference is a model, or a .npz or .safetensors of values by name; without one\n"
-        "it is the model itself, with every float in f64.\n"
-        "Values are matched by name, by structure, then by their numbers. An error that a value\n"
-        "introduces is shown separately from one that it inherits. Exit code 1: they differ.",
+    .about = "The reference is a model, or a .npz or .safetensors file with values by name;\n"
+             "without one it is the model itself, with every float in f64.\n"
+             "Values are matched by name, by structure, then by their numbers. An error that a\n"
+             "value introduces is shown separately from one that it inherits. Exit code 1: they\n"
+             "differ.",
     .example = "takt diff examples/bounded.takt examples/bounded.takt --layers",
     .flags = {TAKT_F_DATA, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_LAYERS, TAKT_FLAG_IDS},
     .run = run,

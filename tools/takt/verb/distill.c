@@ -111,9 +111,9 @@ const takt_verb takt_verb_distill = {
     .task = TAKT_TASK_SHRINK,
     .summary = "train a small model on the outputs of a larger one",
     .arguments = "--teacher T --student S --data D -o F",
-    .about =
-        "The loss is alpha * T^2 * the divergence of the student's softmax from the teacher's,\n"
-        "both at temperature T, and 1 - alpha times the cross entropy of the labels.",
+    .about = "The loss is alpha * T^2 times the KL divergence of the student's softmax from the\n"
+             "teacher's, both at temperature T, plus 1 - alpha times the cross entropy with the\n"
+             "labels.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt distill --teacher examples/spirals.takt --student examples/spirals.takt "

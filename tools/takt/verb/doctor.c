@@ -92,10 +92,9 @@ const takt_verb takt_verb_doctor = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about =
-        "Plans and times the model as the flags say, then with one thing changed at a time. A\n"
-        "cause is what would save 5 % or more; the largest gain comes first. Inputs are random.\n"
-        "Without --slow, --memory or --throughput: --slow.",
+    .about = "Plans and measures the model as the flags say, then with one setting changed at a\n"
+             "time. A cause is whatever would save 5 % or more; the largest gain comes first.\n"
+             "Inputs are random. Without --slow, --memory or --throughput: --slow.",
     .example = "takt doctor examples/mlp.takt --slow",
     .often = (const tool_flag_id[]){TAKT_F_SLOW, TAKT_F_HIGH_MEMORY, TAKT_F_THROUGHPUT,
                                     TAKT_F_DURATION, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,

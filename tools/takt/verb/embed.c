@@ -45,9 +45,9 @@ const takt_verb takt_verb_embed = {
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,
-    .about =
-        "MODEL is a BERT or a T5, as GGUF file or folder. Texts that mean the same have vectors\n"
-        "whose product is near 1.",
+    .about = "MODEL is a sentence encoder (BERT or T5), as a GGUF file or a Hugging Face folder.\n"
+             "Vectors have length 1: the scalar product of two is the cosine similarity of their\n"
+             "texts.",
     .example = "takt embed tests/corpus/gguf/tiny_bert.gguf \"a b\"",
     .flags = {TAKT_F_MODEL, TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},

@@ -218,12 +218,12 @@ const takt_verb takt_verb_eval = {
     .summary = "evaluate a model on a data set, with 95 % intervals",
     .arguments = "MODEL --data D",
     .about =
-        "Metrics are top1, top5, f1, auc, mse, mae and ppl; several are written with commas.\n"
-        "Outputs that are not negative and sum to 1 count as probabilities, all others as\n"
-        "logits. The default is top1 for class numbers and mse for other targets. For a\n"
-        "model with constraints, prints which share of the samples satisfies each (a truth of\n"
-        "0.5 or more) and the first ten counterexamples: samples, and the tuples of the\n"
-        "outermost forall that fail in them.",
+        "Metrics are top1, top5, f1, auc, mse, mae and ppl, separated by commas. Non-negative\n"
+        "outputs that sum to 1 are treated as probabilities, all others as logits. The\n"
+        "default is top1 for class numbers and mse for other targets. For a model with\n"
+        "constraints, prints which share of the samples satisfies each (a truth of 0.5 or\n"
+        "more) and the first ten counterexamples: samples, and the tuples of the outermost\n"
+        "forall that fail in them.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt eval examples/spirals.takt --data examples/spirals.csv --metric top1,auc",

@@ -231,9 +231,9 @@ const takt_verb takt_verb_explain = {
     .arguments = "MODEL | ERROR",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "Passes run before and after composite operations are lowered, so what they refuse\n"
-             "both times is listed twice. With --fact: the lowest proof of a fact of the model's\n"
-             "rules; with --why-not the first literal of every rule that fails.",
+    .about = "Passes run before and after composite operations are lowered, so what is refused\n"
+             "both times is listed twice. --fact prints the lowest proof of a fact of the model's\n"
+             "rules; --why-not prints the first literal that fails of every rule.",
     .example = "takt explain 2103; takt explain examples/family.takt --fact \"ancestor(ann, eve)\"",
     .often =
         (const tool_flag_id[]){TAKT_F_LIST, TAKT_F_NODE, TAKT_F_FUSIONS, TAKT_F_MISSED, TAKT_F_FACT,

@@ -29,12 +29,13 @@ const takt_verb takt_verb_extract = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Without --from, --to and -o it prints the whole model, with the name of every\n"
-             "value and large constants shortened; a layer's name stands for its last value.\n"
-             "The part is printed as text, or written to -o: as text (.takt), compiled (.taktp)\n"
-             "or .onnx. Parts that run in order, each fed with the results of the one before,\n"
-             "give the bits of the whole, unless a licensed pass would work across the cut (a\n"
-             "batch norm folded into a convolution).",
+    .about =
+        "Without --from, --to and -o, prints the whole model with the name of every value and\n"
+        "large constants shortened; a layer's name stands for its last value. The part is\n"
+        "printed as text, or written to -o: .takt (text), .taktp (compiled) or .onnx. Parts\n"
+        "that run in order, each with the results of the previous one as inputs, give the\n"
+        "bits of the whole, unless a licensed pass would work across the cut (a batch norm\n"
+        "folded into a convolution).",
     .example = "takt extract examples/mlp.takt --to dense_0 -o first.takt",
     .flags = {TAKT_F_MODEL, TAKT_F_SELECT, TAKT_F_FROM, TAKT_F_TO, TAKT_F_MODEL_FILE, TAKT_F_SHAPE,
               TAKT_F_DIM, TAKT_FLAG_IDS},

@@ -311,11 +311,11 @@ const takt_verb takt_verb_generate = {
     .arg_min = 1,
     .arg_max = 2,
     .about =
-        "MODEL is a GGUF file or a folder of Hugging Face; flags are those of llama.cpp. The\n"
-        "text is printed as it comes, then how fast it was. The same seed gives the same text on\n"
-        "every machine, with any number of threads. Ctrl-C ends the text. With --chat the prompt\n"
-        "is what a user says. With -f FILE --parallel N every line of the file that is not empty\n"
-        "is a prompt, and N texts are written at a time.",
+        "MODEL is a GGUF file or a Hugging Face folder; the flags are those of llama.cpp. The\n"
+        "text is printed as it is generated, followed by the speed. The same seed gives the\n"
+        "same text on every machine, with any number of threads. Ctrl-C ends the text. With\n"
+        "--chat the prompt is a user message. With -f FILE --parallel N every non-empty line\n"
+        "of the file is a prompt, and N texts are generated concurrently.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
     .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_LENGTH,
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_TEMP, TAKT_F_TOP_K, TAKT_F_TOP_P,

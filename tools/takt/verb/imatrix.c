@@ -69,9 +69,9 @@ const takt_verb takt_verb_imatrix = {
     .arguments = "MODEL [TEXT] -o F.gguf",
     .arg_min = 1,
     .arg_max = 2,
-    .about = "Reads a text in pieces as long as the context (-c, default 512) and writes the mean\n"
-             "square of the inputs of each column of every matrix, as llama.cpp does, for\n"
-             "takt quantize --imatrix. Use a model of F32 or F16, and a text like those that the\n"
+    .about = "Reads a text in pieces of the context size (-c, default 512) and writes the mean\n"
+             "square of the inputs of each column of every matrix, as llama.cpp does, for takt\n"
+             "quantize --imatrix. Use a model in F32 or F16, and a text similar to those that the\n"
              "model will read.",
     .example = "takt imatrix tests/corpus/gguf/tiny.gguf -p \"a b a b\" -c 4 -o /tmp/takt-im.gguf",
     .flags = {TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,

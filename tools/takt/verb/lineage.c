@@ -18,8 +18,9 @@ const takt_verb takt_verb_lineage = {
     .arguments = "FILE",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "The newest link first. With --verify the files are looked for next to this one; the\n"
-             "exit code is 1 if one of them has changed since.",
+    .about =
+        "The newest link comes first. --verify looks for the files next to this one; the exit\n"
+        "code is 1 if one of them has changed since.",
     .example = "takt lineage examples/bounded.takt --verify",
     .flags = {TAKT_F_VERIFY, TAKT_FLAG_IDS},
     .run = run,

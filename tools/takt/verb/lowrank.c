@@ -50,10 +50,9 @@ const takt_verb takt_verb_lowrank = {
     .task = TAKT_TASK_SHRINK,
     .summary = "factor the layers of a model into two thinner ones",
     .arguments = "MODEL -o F --energy E",
-    .about =
-        "Weights become the product of two thin matrices, by singular values in f64. A layer is\n"
-        "replaced only where that is measured faster, unless --size-first. Without -o it only\n"
-        "reports.",
+    .about = "Replaces weights by the product of two thin matrices, from their singular values in\n"
+             "f64. A layer is replaced only where that is measured to be faster, unless\n"
+             "--size-first. Without -o it only reports.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt lowrank examples/mlp.takt --rank 16 --size-first",

@@ -32,8 +32,8 @@ const takt_verb takt_verb_ops = {
     .arg_min = 0,
     .arg_max = 1,
     .about =
-        "With a model, every node that Takt cannot take over, with its type, opset, the reason\n"
-        "and a hint; the exit code is 1 if there are any.",
+        "With a model, lists every node that Takt does not support, with its type, opset, the\n"
+        "reason and a hint; the exit code is 1 if there are any.",
     .example = "takt ops softmax; takt ops model.onnx",
     .flags = {TAKT_F_INPUT, TAKT_F_SHAPE, TAKT_F_DIM, TAKT_F_SELECT, TAKT_F_ALLOW_LINKS,
               TAKT_F_WITHOUT, TAKT_FLAG_IDS},

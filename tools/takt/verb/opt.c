@@ -88,7 +88,7 @@ const takt_verb takt_verb_opt = {
     .arguments = "MODEL",
     .arg_min = 0,
     .arg_max = 1,
-    .about = "Prints the graph in the text form, which takt reads back when --full is given.",
+    .about = "Prints the graph in text form; takt can read it back if --full is given.",
     .example = "takt opt --pass=-fold-weights --trace examples/cnn.takt",
     .often = (const tool_flag_id[]){TAKT_F_PASS, TAKT_F_TRACE, TAKT_F_LIST, TAKT_F_TYPES,
                                     TAKT_F_FULL, TAKT_F_TRAINABLE, TAKT_F_EMIT_EACH_PASS,

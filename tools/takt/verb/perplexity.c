@@ -244,27 +244,48 @@ static int check_reference(const job *j)
     return code;
 }
 
+typedef struct reading {
+    job *j;
+    tool_prompt prompt;
+    takt_token_ids ids;
+    int code;
+} reading;
+
+/* takt_generator_options.check: a text that is too short is refused before weights are read. */
+static takt_status read_ids(void *user, const takt_tokenizer *tokens, int64_t context)
+{
+    reading *r = user;
+    (void)context;
+    r->code = tool_prompt_ids(r->j->t, tokens, &r->prompt, TAKT_TOKENIZE_ADD, &r->ids);
+    if (r->code == TAKT_EXIT_OK && r->ids.count < 2)
+        r->code =
+            tool_usage_error(r->j->t, 1003, NULL, "the text is too short: two tokens at least");
+    return r->code == TAKT_EXIT_OK ? TAKT_OK : TAKT_ERR_CANCELLED;
+}
+
 static int open_all(job *j, takt_generator_options *how)
 {
-    tool_prompt prompt = {0};
-    takt_token_ids ids = {0};
+    reading r = {.j = j};
     const char *model = tool_readable(tool_model_path(j->t));
     int code = check_reference(j);
     if (code == TAKT_EXIT_OK && !j->has_base)
-        code = tool_take_prompt(j->t, j->t->arg_count > 1 ? j->t->args[1] : NULL, &prompt);
-    if (code == TAKT_EXIT_OK)
-        code = tool_finish(j->t, takt_generator_open(j->t->ctx, model, how, &j->g));
+        code = tool_take_prompt(j->t, j->t->arg_count > 1 ? j->t->args[1] : NULL, &r.prompt);
+    if (!j->has_base) {
+        how->check = read_ids;
+        how->check_user = &r;
+    }
+    if (code == TAKT_EXIT_OK) {
+        const takt_status status = takt_generator_open(j->t->ctx, model, how, &j->g);
+        code = r.code != TAKT_EXIT_OK ? r.code : tool_finish(j->t, status);
+    }
+    how->check = NULL; /* of the reference */
     if (code == TAKT_EXIT_OK) {
         tool_tell_rounding(j->t, j->g);
         j->vocabulary = takt_generator_vocabulary(j->g);
-        if (!j->has_base)
-            code = tool_prompt_ids(j->t, takt_generator_tokenizer(j->g), &prompt, TAKT_TOKENIZE_ADD,
-                                   &ids);
+        code = work(j, how, &r.ids);
     }
-    if (code == TAKT_EXIT_OK)
-        code = work(j, how, &ids);
-    free(ids.at);
-    tool_free_prompt(&prompt);
+    free(r.ids.at);
+    tool_free_prompt(&r.prompt);
     return code;
 }
 
@@ -311,11 +332,11 @@ const takt_verb takt_verb_perplexity = {
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,
-    .about = "The text is cut into pieces as long as the context (-c, default 512); only\n"
-             "the second half of a full piece counts. The lower the perplexity, the better the\n"
-             "model. --kl-divergence prints how far its probabilities are from those of a\n"
-             "reference: a model, or a file that --kl-divergence-base or llama.cpp wrote, which\n"
-             "contains the text.",
+    .about =
+        "The text is split into pieces of the context size (-c, default 512); only the second\n"
+        "half of a full piece is scored. Lower is better. --kl-divergence prints how far the\n"
+        "probabilities are from those of a reference: a model, or a file that\n"
+        "--kl-divergence-base or llama.cpp wrote, which contains the text.",
     .example = "takt perplexity tests/corpus/gguf/tiny.gguf -p \"a b a b\" -c 8",
     .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_CONTEXT,
                                     TAKT_F_KL_DIVERGENCE, TAKT_F_KL_DIVERGENCE_BASE,

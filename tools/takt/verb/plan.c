@@ -116,11 +116,11 @@ const takt_verb takt_verb_plan = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "With --graph, an SVG picture of the steps; with --svg, one of the memory: steps from\n"
-        "left to right, bytes of the arena from bottom to top.\n"
-        "With --parallel or --kv-pool, the memory that takt serve would have.\n"
-        "With -i, how a session reads the files: an .npy in Fortran order is read in place, or\n"
-        "costs a copy.",
+        "--graph prints an SVG picture of the steps; --svg one of the memory, with steps from\n"
+        "left to right and bytes of the arena from bottom to top.\n"
+        "With --parallel or --kv-pool, prints the memory that takt serve would need.\n"
+        "With -i, shows how a session reads the files: an .npy in Fortran order is read in\n"
+        "place, or costs a copy.",
     .example = "takt plan -D batch=32 --graph examples/cnn.takt > cnn.svg",
     .often = (const tool_flag_id[]){TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS, TAKT_F_BACKEND,
                                     TAKT_F_LEVEL, TAKT_F_MEMORY_LIMIT, TAKT_F_TRAIN, TAKT_F_GRAPH,

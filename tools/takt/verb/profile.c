@@ -278,12 +278,14 @@ const takt_verb takt_verb_profile = {
     .arg_max = 1,
     .about =
         "Every time has a 95 % confidence interval. The ceilings of this machine are measured\n"
-        "once and kept in ~/.cache/takt; `takt benchmark system --measure` measures them again.\n"
-        "-o profile.html also writes a page with roofline and memory; --impact adds its table.\n\n"
-        "--counters perf counts on the processor, where the kernel allows it; cachegrind runs the\n"
-        "model in valgrind, about 80 times slower; model estimates from the plan's bytes and the\n"
-        "caches' sizes. auto takes the first that is available, cachegrind only if it takes\n"
-        "less than about 10 s. perf and cachegrind use one thread.",
+        "once and stored in ~/.cache/takt; `takt benchmark system --measure` measures them\n"
+        "again. -o profile.html also writes a page with roofline and memory; --impact adds\n"
+        "its table.\n\n"
+        "--counters perf uses the processor's counters, where the kernel allows it;\n"
+        "cachegrind runs the model in valgrind, about 80 times slower; model estimates from\n"
+        "the plan's bytes and the cache sizes. auto uses the first that is available,\n"
+        "cachegrind only if it takes less than about 10 s. perf and cachegrind use one\n"
+        "thread.",
     .example = "takt profile examples/mlp.takt -D batch=32 --trace trace.json",
     .often =
         (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_DIM, TAKT_F_SHAPE, TAKT_F_THREADS,

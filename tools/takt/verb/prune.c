@@ -175,10 +175,10 @@ const takt_verb takt_verb_prune = {
     .summary = "remove the least important channels of a model",
     .arguments = "MODEL -o F --amount A",
     .about =
-        "Channels are removed with everything that belongs to them: columns of the next layer,\n"
-        "scales of norms, the other branch of a residual, whole heads of attention. The result is\n"
-        "an ordinary model, which can be trained further: --finetune D does so after every round.\n"
-        "Without -o it only reports.",
+        "Removes channels with everything that depends on them: columns of the next layer,\n"
+        "scales of norms, the other branch of a residual, whole attention heads. The result\n"
+        "is an ordinary model, which can be trained further: --finetune D does so after every\n"
+        "round. Without -o it only reports.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt prune examples/cnn.takt --amount 0.5",

@@ -114,11 +114,11 @@ const takt_verb takt_verb_quantize = {
     .arguments = "MODEL -o F --calib D",
     .about =
         "Reports for every layer its rounding error, its time in f32 and in integers, and\n"
-        "whether it was changed: a layer that is not measured faster stays f32, unless\n"
+        "whether it was changed: a layer that is not measured to be faster stays f32, unless\n"
         "--size-first. Without -o it only reports; -o F.tflite is for LiteRT, whose integer\n"
-        "layers give integers. Exit code 4: --accuracy-drop cannot be met.\n"
-        "Language models: --type Q4_0 to Q6_K or IQ4_NL writes a GGUF file of such blocks, which\n"
-        "needs -o F.gguf and no data; --imatrix F (takt imatrix) says which columns count most.",
+        "layers return integers. Exit code 4: --accuracy-drop cannot be met.\n"
+        "Language models: --type Q4_0 to Q6_K or IQ4_NL writes a GGUF file in such blocks; it\n"
+        "needs -o F.gguf and no data. --imatrix F (takt imatrix) weights errors by column.",
     .arg_min = 1,
     .arg_max = 1,
     .example = "takt quantize examples/spirals.takt --calib examples/spirals.csv --size-first",

@@ -360,12 +360,11 @@ const takt_verb takt_verb_run = {
     .arguments = "MODEL [FILE...]",
     .arg_min = 1,
     .arg_max = 1 << 20,
-    .about =
-        "Inputs without -i are random (--seed); the digest is SHA-256. With --test the exit code\n"
-        "is 1 if an output differs. An input may have several files of different sizes: repeat\n"
-        "-i, give a pattern (-i 'x=clips/*.wav') or list them after the model. Each is one run of\n"
-        "the same session. In -o, {} is the name of the run's file without its ending, {#} its\n"
-        "number.",
+    .about = "Inputs without -i are random (--seed); the digest is SHA-256. With --test the exit\n"
+             "code is 1 if an output differs. An input may have several files of different sizes:\n"
+             "repeat -i, use a pattern (-i 'x=clips/*.wav') or list them after the model. Each is\n"
+             "one run of the same session. In -o, {} is the name of the run's file without its\n"
+             "extension, {#} its number.",
     .example = "takt run examples/mlp.takt -i x=x.npy -o y.npy --threads 2",
     .often = (const tool_flag_id[]){TAKT_F_INPUT, TAKT_F_OUTPUT, TAKT_F_DIM, TAKT_F_WEIGHTS,
                                     TAKT_F_THREADS, TAKT_F_BACKEND, TAKT_F_LEVEL, TAKT_F_REPEAT,

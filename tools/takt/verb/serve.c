@@ -32,7 +32,8 @@ static int read_keys(takt_tool *t, job *j)
         return TAKT_EXIT_OK;
     j->keys_text = tool_whole_file(tool_readable(path), &length);
     if (j->keys_text == NULL)
-        return tool_usage_error(t, 3001, NULL, "cannot read %s", path);
+        return tool_usage_error(t, 3001, "--api-key names a file with one key per line",
+                                "cannot read %s", path);
     for (char *at = strtok(j->keys_text, "\r\n"); at != NULL; at = strtok(NULL, "\r\n")) {
         if (j->options.api_key_count == KEYS)
             return tool_usage_error(t, 1003, NULL, "%s has more than %d keys", path, KEYS);
@@ -41,7 +42,7 @@ static int read_keys(takt_tool *t, job *j)
     j->options.api_keys = j->keys;
     return j->options.api_key_count > 0
                ? TAKT_EXIT_OK
-               : tool_usage_error(t, 1003, "write one key a line", "%s has no key", path);
+               : tool_usage_error(t, 1003, "write one key per line", "%s has no key", path);
 }
 
 /* A name, or the text of a file. */
@@ -142,10 +143,12 @@ const takt_verb takt_verb_serve = {
     .arguments = "MODEL...",
     .arg_min = 1,
     .arg_max = 16,
-    .about = "One language model or sentence encoder in GGUF has OpenAI's routes\n"
-             "(/v1/chat/completions, /v1/completions, /v1/embeddings); other models answer at\n"
-             "/v1/infer/NAME. / is a page to chat, /health and /metrics report its state. SIGTERM\n"
-             "and Ctrl-C end it when all requests that were accepted are answered.",
+    .about =
+        "A language model or sentence encoder (GGUF file, Hugging Face folder or .taktp) gets\n"
+        "OpenAI's routes: /v1/chat/completions, /v1/completions, /v1/embeddings. Other models\n"
+        "are served at /v1/infer/NAME. / is a chat page; /health and /metrics report the\n"
+        "server's state. On SIGTERM and Ctrl-C the server answers all accepted requests, then\n"
+        "exits.",
     .example = "takt serve model.gguf --port 8080 --parallel 4",
     .often = (const tool_flag_id[]){TAKT_F_HOST, TAKT_F_PORT, TAKT_F_PARALLEL, TAKT_F_KV_POOL,
                                     TAKT_F_API_KEY, TAKT_F_TEXT_CONTEXT, TAKT_F_CHAT_TEMPLATE,

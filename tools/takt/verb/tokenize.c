@@ -93,10 +93,9 @@ const takt_verb takt_verb_tokenize = {
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,
-    .about =
-        "MODEL is a GGUF file, a tokenizer.json or .model, or a folder with one. The text is\n"
-        "the second argument, -p, or a file (-f, - for standard input). Tokens that the model\n"
-        "expects around a text are added, and names of special tokens are understood.",
+    .about = "MODEL is a GGUF file, a tokenizer.json or .model, or a folder with one. The text is\n"
+             "the second argument, -p, or a file (-f, - for standard input). The tokens that the\n"
+             "model expects around a text are added, and names of special tokens are recognised.",
     .example = "takt tokenize tests/corpus/tokenizer/tiny.json \"hello world\"",
     .flags = {TAKT_F_MODEL, TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_IDS,
               TAKT_F_DECODE, TAKT_F_NO_BOS, TAKT_F_NO_PARSE_SPECIAL, TAKT_FLAG_IDS},

@@ -297,10 +297,10 @@ const takt_verb takt_verb_train = {
     .summary = "train a model on a data set",
     .arguments = "MODEL --data D",
     .about =
-        "Forward, loss, backward and update are one plan. The bits of the result do not depend\n"
-        "on the number of threads or on the processor. A model whose last layer is a softmax\n"
-        "or sigmoid is trained without it where the loss contains it. With --qat weights and\n"
-        "values are rounded in every step, and what is written is the model of integers.",
+        "Forward, loss, backward and update are one plan. The resulting bits do not depend on\n"
+        "the number of threads or the processor. A model whose last layer is a softmax or\n"
+        "sigmoid is trained without it where the loss contains it. With --qat, weights and\n"
+        "activations are rounded in every step, and the integer model is written.",
     .arg_min = 0,
     .arg_max = 1,
     .example = "takt train examples/spirals.takt --data examples/spirals.csv",

@@ -101,7 +101,7 @@ const takt_verb takt_verb_verify = {
     .arguments = "MODEL",
     .arg_min = 1,
     .arg_max = 1,
-    .about = "Proofs are for the bits that Takt computes, on every machine. Exit code 0: proved,\n"
+    .about = "Proofs hold for the bits that Takt computes, on every machine. Exit code 0: proved,\n"
              "1: violated, and the input is written to a file; 5: unknown, with the best bound.",
     .example = "takt verify examples/bounded.takt --property examples/bounded.vnnlib",
     .often = (const tool_flag_id[]){TAKT_F_PROPERTY, TAKT_F_AROUND, TAKT_F_EPS, TAKT_F_NORM,

@@ -49,7 +49,7 @@ const takt_verb takt_verb_zoo_get = {
     .arg_min = 1,
     .arg_max = 1,
     .about = "Compares the SHA-256 of the model with the one in its recipe, then writes it in the\n"
-             "format of the ending; without -o to NAME.taktp. `takt convert zoo:NAME -o - |\n"
+             "format of the extension; default NAME.taktp. `takt convert zoo:NAME -o - |\n"
              "sha256sum` computes the same.",
     .example = "takt zoo get gesture -o gesture.tflite",
     .flags = {TAKT_F_MODEL_FILE, TAKT_FLAG_IDS},

@@ -47,9 +47,8 @@ const takt_verb takt_verb_zoo_list = {
     .task = TAKT_TASK_TRAIN,
     .summary = "list the trained models that come with Takt",
     .arguments = "",
-    .about =
-        "Name, category, kind of data, bytes in int8, score on samples that it was not trained\n"
-        "on, and task. zoo:NAME stands for any of them wherever a model is asked for.",
+    .about = "Name, category, kind of data, bytes in int8, score on held-out samples, and task.\n"
+             "zoo:NAME can be used in place of any model file.",
     .example = "takt zoo list",
     .flags = {TAKT_FLAG_IDS},
     .run = run,

@@ -388,11 +388,11 @@ const takt_verb takt_verb_zoo_train = {
     .arg_min = 1,
     .arg_max = 1,
     .about =
-        "Prepares the data, trains and rounds to integers as the recipe says, and prints score\n"
-        "and SHA-256, which do not depend on the machine. --verify: exit code 1 if the SHA-256\n"
-        "is not the recipe's. Data that is not synthetic lies where --data says, or where its\n"
-        "recipe looks: `takt zoo show NAME`. --samples F writes train.npz and test.npz to F, to\n"
-        "train the model elsewhere.",
+        "Prepares the data, trains and quantises as the recipe says, and prints the score and\n"
+        "SHA-256, which do not depend on the machine. --verify: exit code 1 if the SHA-256 is\n"
+        "not the recipe's. Data that is not synthetic is read from --data, or from where its\n"
+        "recipe looks: `takt zoo show NAME`. --samples F writes train.npz and test.npz to F,\n"
+        "to train the model elsewhere.",
     .example = "takt zoo train motor_fault --verify",
     .flags = {TAKT_F_DATA_SET, TAKT_F_MODEL_FILE, TAKT_F_VERIFY, TAKT_F_SAMPLES_FOLDER,
               TAKT_F_THREADS, TAKT_FLAG_IDS},
