@@ -38,8 +38,9 @@ def reference(text, variables):
     def refuse(message):
         raise Refused(message)
 
-    def to_json(value, indent=None, sort_keys=False, **_):
-        return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=sort_keys)
+    def to_json(value, indent=None, ensure_ascii=False, separators=None, sort_keys=False):
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators,
+                          sort_keys=sort_keys)
 
     env = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols, Generation])

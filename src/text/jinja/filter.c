@@ -5,14 +5,33 @@
 #include "base/number.h"
 #include "text/jinja/filter.h"
 
+static bool is_texts(takt_jv v, size_t count)
+{
+    bool good = v.kind == TAKT_JV_LIST && v.list->count == count;
+    for (size_t i = 0; good && i < count; i++)
+        good = v.list->at[i].kind == TAKT_JV_TEXT;
+    return good;
+}
+
 static takt_jv to_json(takt_jrun *r, const takt_jargs *args)
 {
     takt_text text;
     const takt_jv indent = takt_jarg(args, 1, "indent", takt_jv_none());
-    const bool sorts = takt_jv_truth(takt_jarg(args, SIZE_MAX, "sort_keys", takt_jv_none()));
+    const takt_jv marks = takt_jarg(args, SIZE_MAX, "separators", takt_jv_none());
+    takt_jv_json style = {
+        .indent = indent.kind == TAKT_JV_NONE ? -1 : takt_jv_integer(r, indent),
+        .sorts = takt_jv_truth(takt_jarg(args, SIZE_MAX, "sort_keys", takt_jv_none())),
+        .is_ascii = takt_jv_truth(takt_jarg(args, SIZE_MAX, "ensure_ascii", takt_jv_none())),
+        .colon = {": ", 2}};
+    style.comma = (takt_span){", ", style.indent < 0 ? 2 : 1};
+    if (is_texts(marks, 2)) {
+        style.comma = marks.list->at[0].text;
+        style.colon = marks.list->at[1].text;
+    } else if (marks.kind != TAKT_JV_NONE) {
+        takt_jinja_stop(r, TAKT_E_TEMPLATE_FAILED, "separators of tojson are two strings");
+    }
     takt_text_init(&text, r->ctx);
-    takt_jv_write_json(r, &text, args->at[0],
-                       indent.kind == TAKT_JV_NONE ? -1 : takt_jv_integer(r, indent), sorts);
+    takt_jv_write_json(r, &text, args->at[0], style);
     return takt_jv_gathered(r, &text);
 }
 

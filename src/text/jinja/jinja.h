@@ -290,7 +290,13 @@ int64_t takt_jv_integer(takt_jrun *r, takt_jv v); /* fails for other kinds */
 /* As Python's str(); `quoted`: as repr(). Fails past the output limit. */
 void takt_jv_write(takt_jrun *r, takt_text *to, takt_jv v, bool quoted);
 takt_jv takt_jv_to_text(takt_jrun *r, takt_jv v);
-void takt_jv_write_json(takt_jrun *r, takt_text *to, takt_jv v, int64_t indent, bool sorts);
+typedef struct takt_jv_json {
+    int64_t indent;         /* negative: one line */
+    takt_span comma, colon; /* between items, and behind keys */
+    bool sorts, is_ascii;   /* sorts: keys; is_ascii: other characters as \\uXXXX */
+    uint32_t level;         /* 0 */
+} takt_jv_json;
+void takt_jv_write_json(takt_jrun *r, takt_text *to, takt_jv v, takt_jv_json style);
 takt_jv takt_jv_from_json(takt_jrun *r, const takt_json *from);
 /* The items of a list, the keys of a dictionary, the characters of a text, as a list. */
 takt_jv takt_jv_items(takt_jrun *r, takt_jv v);

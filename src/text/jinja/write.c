@@ -156,7 +156,29 @@ takt_jv takt_jv_to_text(takt_jrun *r, takt_jv v)
 
 /* ---- JSON ---- */
 
-static void write_json_text(takt_text *to, takt_span text)
+static uint32_t value_of(const char *at, size_t bytes)
+{
+    static const unsigned char first[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    uint32_t value = (unsigned char)at[0] & first[bytes];
+    for (size_t i = 1; i < bytes; i++)
+        value = value << 6 | ((unsigned char)at[i] & 0x3F);
+    return value;
+}
+
+/* A character as \uXXXX, beyond the first plane as two; returns its length. */
+static size_t write_escaped(takt_text *to, takt_span rest)
+{
+    const size_t n = takt_utf8_length(rest.at, rest.length);
+    const uint32_t c = n > 0 ? value_of(rest.at, n) : 0xFFFD;
+    if (c < 0x10000)
+        takt_text_add(to, "\\u%04x", (unsigned)c);
+    else
+        takt_text_add(to, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (c >> 10)),
+                      (unsigned)(0xDC00 + (c & 0x3FF)));
+    return n > 0 ? n : 1;
+}
+
+static void write_json_text(takt_text *to, takt_span text, bool is_ascii)
 {
     static const char escapes[] = "\"\\\n\r\t\b\f", names[] = "\"\\nrtbf";
     takt_text_put(to, "\"", 1);
@@ -167,6 +189,8 @@ static void write_json_text(takt_text *to, takt_span text)
             takt_text_add(to, "\\%c", names[known - escapes]);
         else if ((unsigned char)c < 0x20)
             takt_text_add(to, "\\u%04x", (unsigned)c);
+        else if (is_ascii && (unsigned char)c >= 0x80)
+            i += write_escaped(to, (takt_span){text.at + i, text.length - i}) - 1;
         else
             takt_text_put(to, &c, 1);
     }
@@ -182,18 +206,12 @@ static void new_line(takt_text *to, int64_t indent, uint32_t level)
         takt_text_put(to, " ", 1);
 }
 
-typedef struct json_style {
-    int64_t indent;
-    bool sorts;
-    uint32_t level;
-} json_style;
+static void write_json(takt_jrun *r, takt_text *to, takt_jv v, takt_jv_json s);
 
-static void write_json(takt_jrun *r, takt_text *to, takt_jv v, json_style s);
-
-static void separate(takt_text *to, size_t i, json_style s)
+static void separate(takt_text *to, size_t i, takt_jv_json s)
 {
     if (i > 0)
-        takt_text_add(to, "%s", s.indent < 0 ? ", " : ",");
+        takt_text_put(to, s.comma.at, s.comma.length);
     new_line(to, s.indent, s.level + 1);
 }
 
@@ -209,9 +227,10 @@ static size_t next_key(takt_jrun *r, const takt_jv_dict *d, size_t done, size_t 
     return best;
 }
 
-static void write_json_dict(takt_jrun *r, takt_text *to, const takt_jv_dict *d, json_style s)
+static void write_json_dict(takt_jrun *r, takt_text *to, const takt_jv_dict *d, takt_jv_json s)
 {
-    const json_style inner = {s.indent, s.sorts, s.level + 1};
+    takt_jv_json inner = s;
+    inner.level++;
     size_t last = 0;
     takt_text_put(to, "{", 1);
     for (size_t i = 0; i < d->count && r->status == TAKT_OK; i++) {
@@ -222,8 +241,8 @@ static void write_json_dict(takt_jrun *r, takt_text *to, const takt_jv_dict *d, 
         const takt_jv key = takt_jv_to_text(r, d->at[2 * last]);
         if (r->status != TAKT_OK)
             break;
-        write_json_text(to, key.text);
-        takt_text_put(to, ": ", 2);
+        write_json_text(to, key.text, s.is_ascii);
+        takt_text_put(to, s.colon.at, s.colon.length);
         write_json(r, to, d->at[2 * last + 1], inner);
     }
     if (d->count > 0)
@@ -231,9 +250,10 @@ static void write_json_dict(takt_jrun *r, takt_text *to, const takt_jv_dict *d, 
     takt_text_put(to, "}", 1);
 }
 
-static void write_json_list(takt_jrun *r, takt_text *to, const takt_jv_list *l, json_style s)
+static void write_json_list(takt_jrun *r, takt_text *to, const takt_jv_list *l, takt_jv_json s)
 {
-    const json_style inner = {s.indent, s.sorts, s.level + 1};
+    takt_jv_json inner = s;
+    inner.level++;
     takt_text_put(to, "[", 1);
     for (size_t i = 0; i < l->count && r->status == TAKT_OK; i++) {
         separate(to, i, s);
@@ -244,7 +264,7 @@ static void write_json_list(takt_jrun *r, takt_text *to, const takt_jv_list *l, 
     takt_text_put(to, "]", 1);
 }
 
-static void write_json(takt_jrun *r, takt_text *to, takt_jv v, json_style s)
+static void write_json(takt_jrun *r, takt_text *to, takt_jv v, takt_jv_json s)
 {
     if (!enter(r, to))
         return;
@@ -255,7 +275,7 @@ static void write_json(takt_jrun *r, takt_text *to, takt_jv v, json_style s)
     case TAKT_JV_FLOAT: write_float(to, v.number); break;
     case TAKT_JV_TEXT:
         (void)takt_jinja_step(r, v.text.length / 4);
-        write_json_text(to, v.text);
+        write_json_text(to, v.text, s.is_ascii);
         break;
     case TAKT_JV_LIST: write_json_list(r, to, v.list, s); break;
     case TAKT_JV_DICT: write_json_dict(r, to, v.dict, s); break;
@@ -266,10 +286,10 @@ static void write_json(takt_jrun *r, takt_text *to, takt_jv v, json_style s)
     r->nested--;
 }
 
-void takt_jv_write_json(takt_jrun *r, takt_text *to, takt_jv v, int64_t indent, bool sorts)
+void takt_jv_write_json(takt_jrun *r, takt_text *to, takt_jv v, takt_jv_json style)
 {
-    const json_style s = {indent > 64 ? 64 : indent, sorts, 0};
-    write_json(r, to, v, s);
+    style.indent = style.indent > 64 ? 64 : style.indent;
+    write_json(r, to, v, style);
     if (to->status != TAKT_OK && r->status == TAKT_OK)
         r->status = to->status;
 }
