@@ -10,7 +10,7 @@
  * Views here are dense and row-major. A view that a function creates owns its memory, which comes
  * from the context: free it with takt_view_free.
  *
- * Threads: any; a digest and a source of test data are used by one at a time.
+ * Threads: any; a digest or a source of test data must not be used concurrently.
  */
 #ifndef TAKT_ARRAY_H
 #define TAKT_ARRAY_H

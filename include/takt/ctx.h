@@ -7,8 +7,8 @@
  *     takt_ctx_destroy(ctx);
  *
  * A context carries allocator, files, clock, limits and log. Takt has no globals, starts no hidden
- * threads and prints nothing. Any number of threads may use a context, and their failures follow
- * each other in takt_last_error; one creates and destroys it.
+ * threads and prints nothing. Any number of threads may share a context, and with it
+ * takt_last_error; only one may create or destroy it.
  */
 #ifndef TAKT_CTX_H
 #define TAKT_CTX_H
@@ -121,7 +121,7 @@ TAKT_API uint64_t takt_ctx_trim(takt_ctx *ctx);
 TAKT_API void *takt_alloc(takt_ctx *ctx, size_t bytes);
 TAKT_API void takt_free(takt_ctx *ctx, void *block);
 /** The last failure of a call on `ctx`; status TAKT_OK if there was none. Valid until the next
- * call on any thread: threads that each want their own message use a context each. */
+ * call on any thread: for a message per thread, use a context per thread. */
 TAKT_API const takt_error *takt_last_error_info(const takt_ctx *ctx);
 /** Its message; "" if there was none. */
 TAKT_API const char *takt_last_error(const takt_ctx *ctx);

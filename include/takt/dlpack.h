@@ -6,7 +6,7 @@
  *     if (takt_view_from_dlpack(ctx, &given, &x, NULL) == TAKT_OK)
  *         takt_session_bind(session, "x", &x);
  *     ...
- *     takt_dlpack_release(&given);   // when nobody reads x any more
+ *     takt_dlpack_release(&given);   // when x is no longer used
  *
  * The structures are those of DLPack 1.x, under Takt's names, so that this header and dlpack.h can
  * be included together; the layout is the same, and a pointer may be cast.

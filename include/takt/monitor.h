@@ -19,7 +19,7 @@
  *     takt_monitor_report(monitor, "report.html");
  *     takt_monitor_destroy(monitor);
  *
- * Threads: attached sessions may run on any; the monitor itself is used by one at a time.
+ * Threads: attached sessions may run on any; the monitor itself must not be used concurrently.
  */
 #ifndef TAKT_MONITOR_H
 #define TAKT_MONITOR_H

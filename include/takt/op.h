@@ -1,7 +1,7 @@
 /**
  * op.h - custom operations.
  *
- * In a model a custom operation has a name and a body, which says what it computes:
+ * In a model a custom operation has a name and a body, which defines what it computes:
  *
  *     y = custom(x, name="swish2", body=graph(x: f32[4]) { return x * sigmoid(2 * x) })
  *

@@ -4,7 +4,7 @@
  *     takt_bench *results[2];                              // of takt_bench_load
  *     takt_trend trend = {.benches = results, .count = 2, .metric = "latency"};
  *     takt_trend_steps steps;
- *     takt_bench_trend(ctx, &trend, sink, user, &steps);   // steps.count changes for good
+ *     takt_bench_trend(ctx, &trend, sink, user, &steps);   // steps.count lasting changes
  *
  * Threads: any; results are only read.
  */

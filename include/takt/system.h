@@ -5,7 +5,7 @@
  *     takt_system_rates_get(ctx, ".", NULL, true, &rates);
  *     printf("%.0f MB/s to disk\n", rates.disk_write_mbs);
  *
- * Threads: called by one, which starts those that are measured.
+ * Threads: one at a time; the call starts the threads that it measures.
  */
 #ifndef TAKT_SYSTEM_H
 #define TAKT_SYSTEM_H

@@ -11,8 +11,8 @@
  *     takt_detokenize(tokens, ids.at, ids.count, 0, &text);
  *     takt_tokenizer_destroy(tokens);
  *
- * A tokenizer comes from a GGUF file, from Hugging Face's tokenizer.json, or from a folder with
- * one. It needs no model, is immutable once loaded, and any number of threads may use it. Texts are
+ * A tokenizer comes from a GGUF or .taktp file, from Hugging Face's tokenizer.json, SentencePiece's
+ * tokenizer.model or tiktoken's ranks, or from a folder with one of these. It needs no model, is immutable once loaded, and any number of threads may use it. Texts are
  * bytes: invalid UTF-8 is kept as bytes where the vocabulary can express it.
  */
 #ifndef TAKT_TOKENIZER_H
