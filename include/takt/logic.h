@@ -10,7 +10,8 @@
  * in which form, and what its elements are called. A model that was compiled to a .taktp file, or
  * cut out of another, keeps the tensors but not the names: it has no relations here.
  *
- * Threads: any; the model is only read. A derivation or set of tuples must not be used concurrently.
+ * Threads: any; the model is only read. A derivation or set of tuples must not be used
+ * concurrently.
  */
 #ifndef TAKT_LOGIC_H
 #define TAKT_LOGIC_H

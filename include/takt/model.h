@@ -43,8 +43,8 @@ typedef struct takt_load_options {
     /** "batch=1,seq=64": named dimensions of the inputs that become numbers while the model is
      * read, for formats in which the meaning of a node may depend on them; may be NULL. */
     const char *sizes;
-    /** Load the model to be trained: dropout is active, batch normalisation uses the statistics of the
-     *  batch. Such a model is for takt_trainer_create. */
+    /** Load the model to be trained: dropout is active, batch normalisation uses the statistics of
+     * the batch. Such a model is for takt_trainer_create. */
     bool training;
     /** Map the file, and files of weights that are loaded later, instead of reading them: weights
      *  are used in place unless they need another form. For trusted files only: if such

@@ -12,8 +12,9 @@
  *     takt_tokenizer_destroy(tokens);
  *
  * A tokenizer comes from a GGUF or .taktp file, from Hugging Face's tokenizer.json, SentencePiece's
- * tokenizer.model or tiktoken's ranks, or from a folder with one of these. It needs no model, is immutable once loaded, and any number of threads may use it. Texts are
- * bytes: invalid UTF-8 is kept as bytes where the vocabulary can express it.
+ * tokenizer.model or tiktoken's ranks, or from a folder with one of these. It needs no model, is
+ * immutable once loaded, and any number of threads may use it. Texts are bytes: invalid UTF-8 is
+ * kept as bytes where the vocabulary can express it.
  */
 #ifndef TAKT_TOKENIZER_H
 #define TAKT_TOKENIZER_H
