@@ -17,7 +17,8 @@ static bool foldable(const takt_rewrite *r, const takt_node *n)
         n->op == &takt_op_get || (n->op->traits & (TAKT_CONTROL | TAKT_UNIQUE | TAKT_LEAF)) != 0 ||
         !takt_type_bytes(n->type, &made))
         return false;
-    if (n->op == &takt_op_cast && takt_dtype_bits(takt_type_of(r->out, n->in[0])->dtype) <= 16 &&
+    if ((n->op == &takt_op_cast || n->op == &takt_op_dequantize) && n->in[0] != TAKT_NONE &&
+        takt_dtype_bits(takt_type_of(r->out, n->in[0])->dtype) <= 16 &&
         takt_dtype_is_float(n->type->dtype) && takt_dtype_bits(n->type->dtype) > 16)
         return false; /* weights that were narrowed stay narrow */
     for (uint32_t k = 0; k < n->in_count; k++) {

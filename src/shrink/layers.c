@@ -7,6 +7,7 @@
 #include "op/ops.h"
 #include "op/util/conv.h"
 #include "plan/finish.h"
+#include "shrink/integers.h"
 
 /* ---- uses ---- */
 
@@ -223,12 +224,13 @@ void takt_shrink_bias(const takt_graph *g, const takt_shrink_layer *l, double *t
 takt_status takt_shrink_no_layer(const takt_shrink_layers *l)
 {
     const bool is_empty = l->count == 0;
+    if (is_empty && takt_shrink_has_integers(l->graph))
+        return takt_shrink_is_quantized(l->graph->ctx);
     takt_fail(l->graph->ctx, TAKT_E_SHRINK_NOTHING, "%s",
               is_empty ? "the model has no convolution or product with f32 weights"
                        : "every layer of the model is to be kept");
     return takt_fail_hint(l->graph->ctx, "%s",
-                          is_empty ? "weights are parameters or constants: a model of integers or "
-                                     "of blocks is small already"
+                          is_empty ? "weights are parameters or constants"
                                    : "keep fewer layers (--keep)");
 }
 

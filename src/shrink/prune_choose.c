@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/sort.h"
+#include "shrink/integers.h"
 #include "shrink/prune.h"
 
 enum {
@@ -175,10 +176,16 @@ static size_t remove_least(takt_pruning *p, takt_prune_group *group, size_t want
 
 static takt_status nothing_goes(takt_pruning *p)
 {
+    const bool has_integers = takt_shrink_has_integers(p->model->graph);
+    if (p->group_count == 0 && has_integers)
+        return takt_shrink_is_quantized(p->ctx);
     takt_fail(p->ctx, TAKT_E_SHRINK_NOTHING, "no channel can go: %s",
               p->group_count == 0 ? "the model has no layer with weights"
-                                  : "every one reaches an input or output, is to be kept, or the "
-                                    "amount is too small");
+              : has_integers
+                  ? "every one reaches an input, an output or a layer that is quantised "
+                    "already, is to be kept, or the amount is too small"
+                  : "every one reaches an input or output, is to be kept, or the amount is too "
+                    "small");
     if (p->group_count == 0)
         return takt_fail_hint(p->ctx, "weights are parameters or constants of f32 in convolutions, "
                                       "products and recurrent layers");

@@ -105,6 +105,16 @@ refused(1, "no parameter is left to train", "distill", "--teacher", SPIRALS, "--
 refused(1, "is NaN", "distill", "--teacher", SPIRALS, "--student", SPIRALS, *DATA, "--lr", "1e6",
         "--epochs", "5")
 
+# ---- a model that is quantised already ----
+
+integers = write("integers.tflite", b"")
+takt("convert", "zoo:motor_fault", "-o", integers)
+for out in ("out.tflite", "out.onnx", "out.taktp"):
+    for verb in (("quantize", "--type", "w4"), ("prune",), ("lowrank", "--rank", "2")):
+        refused(1, "is quantised already", verb[0], integers,
+                *verb[1:], out=out)
+refused(1, "is quantised already", "quantize", "zoo:motor_fault", "--type", "w8")
+
 # ---- files ----
 
 refused(2, "did you mean gesture?", "zoo", "get", "zoo:gestur")

@@ -213,7 +213,8 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
 static bool keeps_scales(const takt_tool *t)
 {
     static const char *const endings[] = {".tflite", ".onnx"};
-    const char *to = tool_text_of(t, TAKT_F_CONVERTED);
+    const char *converted = tool_text_of(t, TAKT_F_CONVERTED);
+    const char *to = converted != NULL ? converted : tool_text_of(t, TAKT_F_MODEL_FILE);
     const size_t length = to != NULL ? strlen(to) : 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t n = strlen(endings[i]);
