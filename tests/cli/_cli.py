@@ -19,10 +19,10 @@ _ceilings.keep(TOOL, CLEAN["XDG_CACHE_HOME"])
 _failures = []
 
 
-def takt(*args, env=None, text=True, **more):
+def takt(*args, env=None, text=True, timeout=120, **more):
     """Runs the command in the root of the repository."""
     return subprocess.run([TOOL, *args], cwd=ROOT, env={**CLEAN, **(env or {})}, text=text,
-                          capture_output=True, timeout=120, check=False, **more)
+                          capture_output=True, timeout=timeout, check=False, **more)
 
 
 def expect(good, what):
