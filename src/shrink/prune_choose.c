@@ -189,8 +189,8 @@ static takt_status nothing_goes(takt_pruning *p)
     if (p->group_count == 0)
         return takt_fail_hint(p->ctx, "weights are parameters or constants of f32 in convolutions, "
                                       "products and recurrent layers");
-    return takt_fail_hint(p->ctx, "`takt prune` takes away amount times the channels of a group, "
-                                  "rounded down; what is left of 16 and more is a multiple of 4 "
+    return takt_fail_hint(p->ctx, "the amount times the channels of a group is removed, rounded "
+                                  "down, and groups of 16 and more keep a multiple of 4 "
                                   "(--multiple)");
 }
 

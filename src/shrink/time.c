@@ -1,8 +1,10 @@
 /* time.c - whether a layer is faster in integers, alone. */
 #include "shrink/time.h"
 
+#include "api/session/session.h"
 #include "ir/attr.h"
 #include "op/ops.h"
+#include "pass/pass.h"
 #include "shrink/base.h"
 
 /* ---- comparing ---- */
@@ -39,15 +41,39 @@ static takt_status measure(const takt_shrink_timer *t, takt_session *a, takt_ses
     TAKT_TRY(fill(a));
     TAKT_TRY(fill(b));
     *c = (takt_comparison){.verdict = TAKT_INCONCLUSIVE};
-    return t->compare != NULL ? t->compare(t->user, a, b, c)
-                              : takt_session_compare(a, b, &options, c);
+    const takt_status status =
+        t->compare != NULL ? t->compare(t->user, a, b, c) : takt_session_compare(a, b, &options, c);
+    const takt_session *failed = a->error.status != TAKT_OK ? a : b;
+    if (status != TAKT_OK && failed->error.status != TAKT_OK)
+        a->ctx->error = failed->error;
+    return status;
+}
+
+/* The graph as in its first run, however often it runs: a cache of rows would be full after some.
+ * Takes ownership of `g`, even on failure. */
+static takt_status at_first(takt_graph **g)
+{
+    static const takt_pass copy = {.name = "copy", .summary = "copy what is live"};
+    takt_graph *made = NULL;
+    const takt_status status = takt_pass_apply(&copy, *g, NULL, &made);
+    takt_graph_destroy(*g);
+    *g = made;
+    for (size_t i = 0; status == TAKT_OK && i < made->slot_count; i++)
+        made->slots[i].next = TAKT_NONE;
+    return status;
 }
 
 takt_status takt_shrink_time(const takt_shrink_timer *t, const takt_model *ma, takt_graph *before,
                              const takt_model *mb, takt_graph *after, takt_comparison *c)
 {
     takt_shrink_run a, b = {0};
-    takt_status status = takt_shrink_run_init(&a, ma, before, t->sizes, t->threads);
+    takt_status status = at_first(&before);
+    if (status == TAKT_OK)
+        status = at_first(&after);
+    if (status == TAKT_OK)
+        status = takt_shrink_run_init(&a, ma, before, t->sizes, t->threads);
+    else
+        takt_graph_destroy(before);
     if (status != TAKT_OK) {
         takt_graph_destroy(after);
         return status;

@@ -132,11 +132,12 @@ static void means(const struct claim *c, const sums *s)
 
 static bool is_category(const takt_tool *t, const char *word)
 {
-    char hint[128] = "there are";
+    char hint[128] = "it has";
     for (int i = 0; tool_zoo_categories[i] != NULL; i++) {
         if (word == NULL || strcmp(word, tool_zoo_categories[i]) == 0)
             return true;
-        snprintf(hint + strlen(hint), sizeof hint - strlen(hint), " %s", tool_zoo_categories[i]);
+        snprintf(hint + strlen(hint), sizeof hint - strlen(hint), "%s %s", i > 0 ? "," : "",
+                 tool_zoo_categories[i]);
     }
     (void)tool_usage_error(t, 1003, hint, "the zoo has no category %s", word);
     return false;
