@@ -1,8 +1,9 @@
-"""peer_torch.py ROW FOLDER EPOCHS SEED - the same training by PyTorch: score of the test part, that
-of test.npz or of IDX files in FOLDER.
+"""peer_torch.py ROW FOLDER EPOCHS SEED [shift=N] - the same training by PyTorch: score of the test
+part, that of test.npz or of IDX files in FOLDER.
 
 Networks as in the models next to this file and in zoo/ROW; optimizer, batch and rate as
-scripts/accuracy trains them; the rate falls as a cosine."""
+scripts/accuracy trains them; the rate falls as a cosine. Pictures are shifted by up to N rows and
+columns at random, zeros move in."""
 import gzip
 import math
 import os
@@ -142,8 +143,20 @@ def samples(folder, part):
         return torch.from_numpy(file["x"]), torch.from_numpy(file["labels"])
 
 
+def shifted(x, most):
+    """Each picture by as many rows and columns as drawn for it."""
+    if most == 0:
+        return x
+    (n, _, height, width), wide = x.shape, F.pad(x, (most, most, most, most))
+    down, right = torch.randint(0, 2 * most + 1, (2, n, 1))
+    rows, columns = down + torch.arange(height), right + torch.arange(width)
+    return wide[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None]].permute(
+        0, 3, 1, 2)
+
+
 def main():
     row, folder, epochs, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    most = int(sys.argv[5].removeprefix("shift=")) if len(sys.argv) > 5 else 0
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     (x, labels), (held, right) = samples(folder, "train"), samples(folder, "test")
@@ -157,7 +170,7 @@ def main():
             for group in update.param_groups:
                 group["lr"] = rate * (1 + math.cos(math.pi * done / steps)) / 2
             update.zero_grad()
-            loss(net(x[rows]), labels[rows]).backward()
+            loss(net(shifted(x[rows], most)), labels[rows]).backward()
             update.step()
             done += 1
     net.eval()
