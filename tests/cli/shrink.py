@@ -235,7 +235,8 @@ if os.path.exists(MNIST) and os.path.exists(CIFAR) and os.path.exists(RESNET):
 else:
     print("no models; set TAKT_DATA: real models are not quantised")
 
-# A decoder keeps rows of what it has read: its time is that of the first run, however often it runs.
+# A decoder keeps rows of what it has read: its time is that of the first run, however often it is
+# measured.
 for call in (("quantize", "--type", "w8"), ("lowrank", "--rank", "2")):
     succeeds(call[0], "tests/corpus/gguf/tiny.gguf", *call[1:], "--size-first", "-q", "-o",
              path("decoder.taktp"))
