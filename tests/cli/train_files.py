@@ -1,6 +1,8 @@
 """train_files.py - data sets of one file a sample: folders of pictures, lists, sounds."""
+import base64
 import os
 import random
+import shutil
 import struct
 import zipfile
 import zlib
@@ -92,6 +94,56 @@ def pictures():
     if has_png():
         store("broken.png", png(4, 5, 3, [9] * 60)[:40])
         fails(1, "data", path("broken.png"), says=["broken.png", "libpng"])
+
+
+# 8 by 8 pixels: RGB (200, 100, 40), grey 90, and CMYK.
+RGB = ("/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGNy"
+       "wtQFdBRkxOUlNSMj5aYVpQYEpRUk//2wBDAQ4ODhMREyYVFSZPNS01T09PT09PT09PT09PT09PT09PT09PT09PT09P"
+       "T09PT09PT09PT09PT09PT09PT09PT0//wAARCAAIAAgDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAL/xA"
+       "AUEAEAAAAAAAAAAAAAAAAAAAAA/8QAFAEBAAAAAAAAAAAAAAAAAAAABf/EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAM"
+       "AwEAAhEDEQA/AIACH3//2Q==")
+GREY = ("/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAA0JCgsKCA0LCgsODg0PEyAVExISEyccHhcgLikxMC4pLSwzOko+MzZGN"
+        "ywtQFdBRkxOUlNSMj5aYVpQYEpRUk//wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAABf/EABQQAQAAAA"
+        "AAAAAAAAAAAAAAAAD/2gAIAQEAAD8AIf/Z")
+CMYK = ("/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsL"
+        "UBXQUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAcFBv"
+        "/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBEMATQBZAEsAAD8ASGpVyE//2Q==")
+
+
+def jpegs():
+    """Endings count in any case, as ImageNet has them; CMYK is refused by that name."""
+    store("photos/a/0.JPEG", base64.b64decode(RGB))
+    store("photos/b/1.Jpg", base64.b64decode(RGB))
+    told = takt("data", path("photos"), "--json")
+    if "libturbojpeg" in told.stderr:
+        expect(told.returncode == 1 and "libturbojpeg0" in told.stderr, told)
+        print("skipped: libturbojpeg is not installed")
+        return
+    facts = parsed("data", path("photos"), "--json")
+    expect(facts["samples"] == 2 and facts["fields"][0]["shape"] == [3, 8, 8]
+           and abs(facts["fields"][0]["mean"] - 340 / 3) < 3, facts)
+    store("greys/a/0.jpg", base64.b64decode(GREY))
+    field = parsed("data", path("greys"), "--json")["fields"][0]
+    expect(field["shape"] == [1, 8, 8] and abs(field["mean"] - 90) < 3, field)
+    store("photos/b/2.jpg", base64.b64decode(CMYK))
+    fails(1, "data", path("photos"), says=["b/2.jpg", "CMYK", "1 of 3 files are bad"])
+    os.remove(path("photos/b/2.jpg"))
+
+
+def others():
+    """Files in the folders of classes that are not samples are told, but for those of systems."""
+    shutil.rmtree(path("mixture"), ignore_errors=True)
+    for name in ("a/0", "a/1", "b/0"):
+        store(f"mixture/{name}.ppm", ppm(2, 1, 1, [7, 9]))
+    for name in ("a/.DS_Store", "b/Thumbs.db"):
+        store("mixture/" + name, b"x")
+    store("mixture/papers/plan.txt", b"x")
+    expect("left out" not in succeeds("data", path("mixture")), "")
+    store("mixture/b/more/1.ppm", ppm(2, 1, 1, [7, 9]))
+    store("mixture/a/2.webp", b"RIFF")
+    expect("a/2.webp left out: not a PNG, JPEG, PGM, PPM or WAV file; 1 more\n"
+           in succeeds("data", path("mixture")), succeeds("data", path("mixture")))
+    expect(parsed("data", path("mixture"), "--json")["left_out"] == ["a/2.webp"], "")
 
 
 def of_all_sizes():
@@ -301,6 +353,8 @@ def kept_or_not():
 
 
 pictures()
+jpegs()
+others()
 of_all_sizes()
 in_arrays()
 grey()

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "media.h"
 #include "train.h"
 
 enum { DEEPEST = 8, LONGEST = 1024 };
@@ -20,16 +21,6 @@ typedef struct search {
     takt_desc first;     /* field 0 of the first sample that can be read */
     char where[LONGEST]; /* and its file */
 } search;
-
-static bool ends_as_sample(const char *name)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".wav"};
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof *endings; i++)
-        if (strcmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
 
 /* Sounds have any length; all else must be as in the first sample. */
 static bool is_alike(const takt_desc *a, const takt_desc *b)
@@ -78,7 +69,7 @@ static void look_below(search *s, const char *folder, int depth)
         const char *name = names[i]->d_name;
         const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
         if (name[0] != '.' && length > 0 && (size_t)length < sizeof path) {
-            if (ends_as_sample(name))
+            if (tool_is_media(name))
                 look_at(s, path);
             else
                 look_below(s, path, depth + 1);
@@ -98,7 +89,7 @@ static void look_along(search *s, const char *list)
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\t\r\n")] = '\0';
         snprintf(path, sizeof path, "%.*s%s", folder, list, line);
-        if (ends_as_sample(line))
+        if (tool_is_media(line))
             look_at(s, path);
     }
     if (file != NULL)
@@ -111,7 +102,7 @@ void tool_data_bad(takt_tool *t, const char *path)
     search s = {.ctx = t->ctx};
     if (dot != NULL && strcmp(dot, ".tsv") == 0)
         look_along(&s, path);
-    else if (!ends_as_sample(path))
+    else if (!tool_is_media(path))
         look_below(&s, path, 0);
     if (s.bad > 0)
         fprintf(stderr, "%zu of %zu files are bad\n", s.bad, s.files);

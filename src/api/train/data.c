@@ -237,11 +237,12 @@ static takt_status no_data_in(takt_data *d, const char *folder)
     const bool is_test = is_for_tests(d);
     takt_fail(d->set.ctx, TAKT_E_TRAIN_DATA, "%s: the folder has no %s data", folder,
               is_test ? "test" : "training");
-    return takt_fail_hint(d->set.ctx,
-                          "it may have files of MNIST or CIFAR-10, %s.npz or .csv, a folder of "
-                          "pictures or sounds for each class (a .tsv file can list them with their "
-                          "labels instead), %s.txt, or .txt files alone",
-                          is_test ? "test" : "train", is_test ? "test" : "train");
+    return takt_fail_hint(
+        d->set.ctx,
+        "it may have files of MNIST or CIFAR-10, %s.npz or .csv, a folder for "
+        "each class with pictures (PNG, JPEG, PGM, PPM) or sounds (WAV), which a "
+        ".tsv file can list with their labels instead, %s.txt, or .txt files alone",
+        is_test ? "test" : "train", is_test ? "test" : "train");
 }
 
 static takt_status decode(takt_data *d, const char *path)

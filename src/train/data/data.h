@@ -80,6 +80,8 @@ TAKT_MUST_USE takt_status takt_data_read(takt_data_set *set, const takt_data_fil
 takt_status takt_data_unknown(takt_data_set *set, const takt_data_file *file);
 /* Bytes of the byte order mark at the start, as some editors write it: 3, or 0 without one. */
 size_t takt_data_mark(const takt_data_file *file);
+/* Whether `length` bytes of a file's name are this ending, which is in lower case, in any case. */
+bool takt_data_same_ending(const char *text, const char *ending, size_t length);
 /* Whether the path has an ending of a format that is not text, such as ".png". */
 bool takt_data_is_binary(const char *path);
 /* A new field of that type, uninitialised. */

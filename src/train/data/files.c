@@ -21,6 +21,8 @@ typedef struct gathering {
     const entry **at;
     size_t count, room;
     const char *folder, *label; /* of the current list; label NULL: of classes */
+    const char *other;          /* first file that is neither a picture nor a sound, */
+    size_t others;              /* and how many there are */
     takt_status status;
 } gathering;
 
@@ -29,7 +31,7 @@ static bool is_sample(const char *name, size_t length)
     static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".wav"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t end = strlen(endings[i]);
-        if (length > end && memcmp(name + length - end, endings[i], end) == 0)
+        if (length > end && takt_data_same_ending(name + length - end, endings[i], end))
             return true;
     }
     return false;
@@ -164,8 +166,8 @@ static takt_status fail_form(const gathering *g, size_t i)
 {
     takt_fail(g->set->ctx, TAKT_E_TRAIN_DATA, "%s has another size or kind than %s: sample %zu",
               g->at[i]->path, g->at[0]->path, i);
-    return takt_fail_hint(g->set->ctx, "all pictures have one size and as many channels: convert "
-                                       "it, or remove it from the data set");
+    return takt_fail_hint(g->set->ctx,
+                          "all pictures need one size and kind: convert it, or remove it");
 }
 
 /* A picture of another form, where one is wanted. */
@@ -298,12 +300,26 @@ const takt_data_reader takt_data_files = {.name = "files",
 
 const char takt_data_folders[] = "folders";
 
+static takt_status add_other(gathering *g, const char *name)
+{
+    if (name != NULL && (g->other == NULL || strcmp(name, g->other) < 0))
+        g->other = name;
+    g->others++;
+    return name != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 static bool visit(void *user, const char *name, bool is_folder)
 {
     gathering *g = user;
     takt_arena *arena = &g->set->arena;
     const bool is_class = g->label == NULL;
-    if (is_class != is_folder || (!is_class && !is_sample(name, strlen(name))))
+    if (!is_class && (is_folder || !is_sample(name, strlen(name)))) {
+        const bool is_of_system = name[0] == '.' || strcmp(name, "Thumbs.db") == 0;
+        if (!is_of_system)
+            g->status = add_other(g, takt_arena_format(arena, "%s/%s", g->label, name));
+        return g->status == TAKT_OK;
+    }
+    if (is_class != is_folder)
         return true;
     const char *path = takt_arena_format(arena, "%s/%s", g->folder, name);
     const char *label = is_class ? takt_arena_text(arena, name, strlen(name)) : g->label;
@@ -338,6 +354,19 @@ static takt_status no_samples(takt_data_set *set, const char *folder)
     return takt_fail_hint(set->ctx, "put samples into it, or remove it");
 }
 
+static takt_status tell_others(const gathering *g)
+{
+    static const char kind[] = "not a PNG, JPEG, PGM, PPM or WAV file";
+    takt_data_set *set = g->set;
+    if (g->others == 0)
+        return TAKT_OK;
+    set->left_out[0] = g->other;
+    set->left_why[0] =
+        g->others == 1 ? kind : takt_arena_format(&set->arena, "%s; %zu more", kind, g->others - 1);
+    set->left_count = 1;
+    return set->left_why[0] != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+}
+
 takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *found)
 {
     const takt_data_file file = {.path = folder};
@@ -346,12 +375,16 @@ takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *
     const char *empty = NULL;
     (void)takt_folder_each(folder, visit, &classes);
     for (size_t i = 0; i < classes.count && classes.status == TAKT_OK; i++) {
-        const size_t before = g.count;
+        const gathering before = g;
         g.folder = classes.at[i]->path;
         g.label = classes.at[i]->label;
         (void)takt_folder_each(g.folder, visit, &g);
         classes.status = g.status;
-        if (g.count == before && is_empty(g.folder))
+        if (g.count > before.count)
+            continue;
+        g.other = before.other; /* the folder has no samples */
+        g.others = before.others;
+        if (is_empty(g.folder))
             empty = g.folder;
     }
     *found = g.count > 0;
@@ -359,8 +392,8 @@ takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *
         return classes.status;
     if (empty != NULL)
         return no_samples(set, empty);
-    takt_sort_pointers((const void **)g.at, g.count, by_path); /* independent of the order on
-                                                                * disk */
+    takt_sort_pointers((const void **)g.at, g.count, by_path); /* whatever the order on disk */
     set->format = takt_data_folders;
+    TAKT_TRY(tell_others(&g));
     return read_samples(&g);
 }

@@ -174,7 +174,8 @@ typedef struct turbo {
     int (*destroy)(void *handle);
 } turbo;
 
-enum { TURBO_RGB = 0, TURBO_GREY = 6, TURBO_COLOURS_GREY = 2 };
+enum { TURBO_RGB = 0, TURBO_GREY = 6 };
+enum { TURBO_COLOURS_GREY = 2, TURBO_COLOURS_CMYK = 3, TURBO_COLOURS_YCCK = 4 };
 
 static takt_status decode_jpeg(takt_data_set *set, const takt_data_file *f, const turbo *t,
                                void *handle)
@@ -185,6 +186,8 @@ static takt_status decode_jpeg(takt_data_set *set, const takt_data_file *f, cons
     if (t->header(handle, f->bytes, f->length, &width, &height, &subsampling, &colours) != 0 ||
         width < 0 || height < 0)
         return takt_data_fail(set, f, "the JPEG picture is damaged");
+    if (colours == TURBO_COLOURS_CMYK || colours == TURBO_COLOURS_YCCK)
+        return takt_data_fail(set, f, "the JPEG picture is CMYK, made for printing, not RGB");
     const bool is_grey = colours == TURBO_COLOURS_GREY;
     const picture p = {(size_t)width, (size_t)height, is_grey ? 1 : 3};
     TAKT_TRY(add(set, f, &p, &x));

@@ -53,13 +53,21 @@ static const struct {
               {".safetensors", NULL},
               {".gguf", NULL}};
 
+bool takt_data_same_ending(const char *text, const char *ending, size_t length)
+{
+    bool same = true;
+    for (size_t i = 0; i < length && same; i++)
+        same = (text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]) == ending[i];
+    return same;
+}
+
 static const char *ending_of(const char *path, const char **kind)
 {
     const size_t length = strlen(path);
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
         const size_t end = strlen(binary[i].ending);
         *kind = binary[i].kind;
-        if (length > end && strcmp(path + length - end, binary[i].ending) == 0)
+        if (length > end && takt_data_same_ending(path + length - end, binary[i].ending, end))
             return binary[i].ending;
     }
     return NULL;
