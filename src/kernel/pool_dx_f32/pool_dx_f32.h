@@ -8,8 +8,9 @@
  *
  *   padding    positions outside [0, width) and rows that are NULL are left out
  *   alignment  none beyond that of float
- *   reads      x (largest only), dy, divisor and dx (need not be read if `is_disjoint`)
- *   writes     dx; lanes that nothing is added to keep their values
+ *   reads      x (largest only), dy, divisor and dx (not if `is_disjoint`: then as if it were +0)
+ *   writes     dx; if `is_disjoint` all elements of all windows, else lanes that nothing is added
+ *              to may keep their values
  *   aliasing   dx overlaps no operand
  */
 #ifndef TAKT_KERNEL_POOL_DX_F32_H
@@ -30,7 +31,7 @@ typedef struct takt_pool_dx_f32 {
     float *const *dx;      /* likewise, the same ones NULL */
     const float *dy;
     const float *divisor; /* [columns], not 0; NULL: of the largest */
-    bool is_disjoint;     /* no two windows share an element, in other rows neither; dx is +0 */
+    bool is_disjoint;     /* no two windows share an element, in other rows neither */
 } takt_pool_dx_f32;
 
 typedef void takt_pool_dx_f32_fn(const takt_pool_dx_f32 *p);

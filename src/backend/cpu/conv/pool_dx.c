@@ -57,6 +57,16 @@ static bool is_disjoint(const takt_pool_shape *s)
     return is;
 }
 
+/* Whether windows next to each other write all of dx. */
+static bool is_tiled(const takt_pool_shape *s)
+{
+    bool is = true;
+    for (int i = 0; i < 3; i++)
+        is = is && s->kernel[i] == s->stride[i] && s->dilation[i] == 1 && s->before[i] == 0 &&
+             s->out[i] * s->stride[i] == s->in[i];
+    return is;
+}
+
 static void run_block(const takt_step *s, const takt_task *t, size_t sample, size_t first)
 {
     const facts *f = s->data;
@@ -85,7 +95,8 @@ static void run_block(const takt_step *s, const takt_task *t, size_t sample, siz
                           .divisor = is_max ? NULL : divisors,
                           .is_disjoint = is_disjoint(c)};
     double known = -1;
-    clear(c, dx, channels);
+    if (!is_tiled(c))
+        clear(c, dx, channels);
     for (size_t row = 0; row < c->out[0] * c->out[1] && !takt_poll_stops(t->poll); row++) {
         const size_t at[2] = {row / c->out[1], row % c->out[1]};
         find_rows(c, x, dx, at, rows, to);
