@@ -181,7 +181,7 @@ def rows():
             if name != "mlp":  # whose products widen all of their factors
                 # x86 reads an A of f32 in place, where one of 16 bits is widened: more scratch.
                 # GRU's largest step is a product whose factors are all widened.
-                most = {"transformer": 0.97, "gpt": 0.9, "gru": 1}.get(name, 0.8)
+                most = {"transformer": 0.85, "gpt": 0.87, "gru": 1}.get(name, 0.8)
                 expect(narrow["memory"]["peak"] < most * wide["memory"]["peak"], narrow["memory"])
 
 
