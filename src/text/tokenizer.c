@@ -111,19 +111,35 @@ static bool marks_begin(const takt_tokenizer *t)
     return takt_spans_find(&t->index, mark) != UINT32_MAX;
 }
 
-takt_status takt_tokenizer_index(takt_tokenizer *t)
+static bool is_separate(const takt_tokenizer *t, size_t i)
 {
-    TAKT_TRY(takt_spans_init(&t->index, &t->arena, t->texts, t->count));
+    return t->kinds[i] == TAKT_TOKEN_USER || t->kinds[i] == TAKT_TOKEN_CONTROL;
+}
+
+/* Added tokens are found by the trie, so one of them may repeat a token of the model, which then
+ * keeps the text. */
+static takt_status index_texts(takt_tokenizer *t, bool is_added)
+{
     for (size_t i = 0; i < t->count; i++) {
         const takt_span text = t->texts[i];
-        if (text.length == 0)
-            continue; /* a gap in the numbering: no text maps to it */
-        if (!takt_spans_add(&t->index, (uint32_t)i))
+        if (text.length == 0 || is_separate(t, i) != is_added)
+            continue; /* empty: a gap in the numbering, no text maps to it */
+        const bool is_new = takt_spans_add(&t->index, (uint32_t)i);
+        const uint32_t other = is_new ? (uint32_t)i : takt_spans_find(&t->index, text);
+        if (!is_new && is_separate(t, other) == is_added)
             return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "token %zu is the same as token %u", i,
-                                       takt_spans_find(&t->index, text));
+                                       other);
         if (text.length > t->longest)
             t->longest = text.length;
     }
+    return TAKT_OK;
+}
+
+takt_status takt_tokenizer_index(takt_tokenizer *t)
+{
+    TAKT_TRY(takt_spans_init(&t->index, &t->arena, t->texts, t->count));
+    TAKT_TRY(index_texts(t, false));
+    TAKT_TRY(index_texts(t, true));
     find_bytes(t);
     t->marks_begin = marks_begin(t);
     return t->model == TAKT_TOKENIZER_WORDS ? takt_wordpiece_index(t) : TAKT_OK;

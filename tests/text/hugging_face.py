@@ -74,6 +74,13 @@ def gpt2():
     return byte_level(pre_tokenizers.ByteLevel(add_prefix_space=False))
 
 
+def repeated():
+    """Added tokens that the model has as well."""
+    t = gpt2()
+    t.add_tokens([AddedToken("어", normalized=False), AddedToken("…", normalized=False)])
+    return t
+
+
 def roberta():
     t = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True))
     t.post_processor = processors.RobertaProcessing(("<|end|>", 0), ("<|im_start|>", 1))
@@ -369,7 +376,7 @@ def check(make):
 
 
 if __name__ == "__main__":
-    sys.exit(sum(check(make) for make in (gpt2, roberta, llama3, qwen2, qwen35, o200k,
+    sys.exit(sum(check(make) for make in (gpt2, repeated, roberta, llama3, qwen2, qwen35, o200k,
                                           tekken, bloom, smollm, bert, llama2,
                                           mistral, gemma, unigram, t5, spaced, scripts,
                                           clip, gpt1, prefixed, pieces, words, nmt, speech,
