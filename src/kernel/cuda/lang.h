@@ -78,7 +78,6 @@ static __device__ __forceinline__ void takt_begin(void)
     }                                                                                              \
     static __device__ __forceinline__ void name##_body(const type &ARG)
 #define DEVICE static __device__ __forceinline__
-#define DEVICE_CALL static __device__ __noinline__ /* used at many places, but rarely */
 #define SHARED(type, name, count) __shared__ __align__(16) type name[count]
 #define DYNAMIC(type, name)                                                                        \
     extern __shared__ __align__(16) unsigned char takt_dynamic[];                                  \
@@ -280,7 +279,6 @@ typedef void takt_lane_fn(const void *args, takt_lane *self);
 #define BEGIN() ((void)0)
 #define ARG (*arguments)
 #define DEVICE static inline
-#define DEVICE_CALL static inline
 #define SHARED(type, name, count)                                                                  \
     type *const name = (type *)takt_lane_shared(self, sizeof(type) * (count))
 #define DYNAMIC(type, name) type *const name = (type *)takt_lane_dynamic(self)

@@ -16,12 +16,19 @@ DEVICE float widened_half(uint32_t dtype, uint16_t bits)
     return dtype == TAKT_BF16 ? half_from_bf16(bits) : half_from_f16(bits);
 }
 
-DEVICE_CALL uint16_t half_of(uint32_t dtype, float x)
+/* Used at many places, but seldom. */
+#ifdef __CUDACC__
+#define APART static __device__ __noinline__
+#else
+#define APART static
+#endif
+
+APART uint16_t half_of(uint32_t dtype, float x)
 {
     return dtype == TAKT_BF16 ? half_to_bf16(x) : half_to_f16(x);
 }
 
-DEVICE_CALL float rounded_half(uint32_t dtype, float x)
+APART float rounded_half(uint32_t dtype, float x)
 {
     return widened_half(dtype, half_of(dtype, x));
 }
