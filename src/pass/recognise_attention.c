@@ -224,6 +224,16 @@ static const char *read_values(takt_uses u, const takt_node *n, takt_attended *a
                : "the width of its values is not a number";
 }
 
+/* Whether rows and keys of a product are those that softmax reads, though lead axes may differ. */
+static bool keeps_rows_and_keys(takt_uses u, const takt_type *product, const takt_type *soft)
+{
+    for (int d = 1; d <= 2; d++)
+        if (product->rank < d || soft->rank < d ||
+            !takt_dim_same(u.g->dims, product->dim[product->rank - d], soft->dim[soft->rank - d]))
+            return false;
+    return true;
+}
+
 const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
 {
     const takt_node *n = takt_known_op(u.g, root, &takt_op_matmul);
@@ -263,6 +273,8 @@ const char *takt_match_attention(takt_uses u, takt_id root, takt_attended *a)
         return "its kernels are for f32";
     if (product->type->rank != n->type->rank)
         return "its two products differ in their axes";
+    if (!keeps_rows_and_keys(u, product->type, soft->type))
+        return "its scores are reshaped to other rows";
     const char *why = read_values(u, n, a);
     return why != NULL ? why : read_scores(u, product, a);
 }

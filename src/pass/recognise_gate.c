@@ -270,7 +270,7 @@ static const char *match(takt_uses u, takt_id root, bool is_loose, takt_gate *fo
     return why;
 }
 
-const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found)
+static const char *match_one(takt_uses u, takt_id root, takt_gate *found)
 {
     const takt_op *op = u.g->nodes[root].op;
     if ((op != &takt_op_mul && op != &takt_op_div) ||
@@ -280,10 +280,16 @@ const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found)
     if (why == NULL)
         return NULL;
     why = match(u, root, false, found);
-    if (why == NULL || match(u, root, true, found) == NULL)
-        return NULL;
+    return why == NULL || match(u, root, true, found) == NULL ? NULL : why;
+}
+
+const char *takt_match_gate(takt_uses u, takt_id root, takt_gate *found)
+{
+    const char *why = match_one(u, root, found);
+    if (why == NULL || why[0] == '\0')
+        return why;
     takt_id x;
     double scale = 1;
-    const bool is_gain = why[0] != '\0' && takt_known_scaled(u.g, root, &x, &scale);
-    return is_gain && takt_match_gate(u, x, found) == NULL ? "" : why; /* that one is replaced */
+    const bool is_gain = takt_known_scaled(u.g, root, &x, &scale);
+    return is_gain && match_one(u, x, found) == NULL ? "" : why; /* that one is replaced */
 }

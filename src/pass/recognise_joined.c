@@ -237,6 +237,7 @@ static takt_id ended(takt_rewrite *r, const takt_attended *a, takt_id y, const t
 {
     const takt_type root = *r->in->nodes[r->id].type;
     y = a->is_turned ? transposed_back(r->out, takt_reshape(r->out, y, dims, 4)) : y;
+    y = takt_cast(r->out, y, root.dtype); /* of queries that were multiplied in f32 */
     return takt_reshape(r->out, y, root.dim, (size_t)root.rank);
 }
 
@@ -244,9 +245,10 @@ static takt_id ended(takt_rewrite *r, const takt_attended *a, takt_id y, const t
 static takt_id part_of(takt_rewrite *r, const takt_attended *a, int k)
 {
     takt_graph *g = r->out;
-    const takt_id id = k == Q && a->gain != TAKT_NONE
-                           ? takt_mul(g, r->map[a->part[Q]], r->map[a->gain])
-                           : r->map[a->part[k]];
+    const takt_id id =
+        k == Q && a->gain != TAKT_NONE
+            ? takt_mul(g, takt_widen(g, r->map[a->part[Q]]), takt_widen(g, r->map[a->gain]))
+            : r->map[a->part[k]];
     return a->is_transposed[k] && id != TAKT_NONE ? transposed_back(g, id) : id;
 }
 
@@ -298,7 +300,8 @@ static takt_id make(takt_rewrite *r, const takt_attended *a, const char **why)
         (has_mask(a) && (soft->rank != root.rank || !flat_mask(g, &in[3], root.rank)))) {
         if (soft->rank == 4 && takt_dim_is_number(soft->dim[1]))
             return by_transposes(r, a, is_shared);
-        *why = "the number of its heads is not known";
+        *why = soft->rank == 4 ? "the number of its heads is not known"
+                               : "its mask has other axes than its heads";
         return TAKT_NONE;
     }
     for (int k = 0; k < 3; k++)

@@ -30,14 +30,32 @@ typedef struct pack_source {
     const takt_tensor *tensor; /* or NULL */
 } pack_source;
 
-/* Whether the step that is compiled is the last to read a constant of a model that the plan uses
- * up: then the graph and the plan hold its bytes, and nobody else. */
+/* Whether the group that is compiled reads a root as it is. Products that pack the source of a
+ * weight in a wider type do not: others may yet pack it for themselves. */
+static bool reads_itself(const takt_builder *b, takt_id root)
+{
+    const takt_group *group = &b->groups[b->sequence[b->position]];
+    for (size_t i = 0; i < group->count; i++) {
+        const takt_node *n = &b->p.graph->nodes[group->nodes[i]];
+        for (uint32_t k = 0; k < n->in_count; k++)
+            if (n->in[k] != TAKT_NONE && b->root[n->in[k]] == root)
+                return true;
+    }
+    return false;
+}
+
+/* Whether nothing reads a constant after the step that is compiled: no other group will ask for it,
+ * no step that was made reads it in a run, and of a model that the plan uses up graph and plan hold
+ * its bytes, and nobody else. */
 static bool is_last_read(const takt_builder *b, takt_id node, const takt_tensor *tensor)
 {
     enum { HOLDERS = 2 };
+    const takt_plan *plan = b->p.plan;
     const takt_id root = b->root[node];
-    return b->reads != NULL && b->p.settings->consumes && b->reads[root] == 1 &&
-           b->p.graph->nodes[root].op == &takt_op_constant &&
+    const uint32_t buffer = plan->buffer_of[root];
+    return b->reads != NULL && b->p.settings->consumes && b->reads[root] == 1 && !b->in_prologue &&
+           buffer != UINT32_MAX && plan->buffers[buffer].first < 0 &&
+           b->p.graph->nodes[root].op == &takt_op_constant && reads_itself(b, root) &&
            takt_storage_is_held_by(tensor->storage, HOLDERS);
 }
 
