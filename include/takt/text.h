@@ -56,7 +56,8 @@ typedef struct takt_generator_options {
      *  any weight is read (3765). Borrowed for the call; default NULL. */
     const takt_tokenizer *draft_for;
     /** Texts will be generated with `draft` or `lookup`: a model that cannot speculate is refused
-     *  before any weight is read (3765). */
+     *  before any weight is packed (3765). Those of a .taktp file have been read for their
+     * checksums by then. */
     bool speculates;
 } takt_generator_options;
 

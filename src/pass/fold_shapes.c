@@ -1,4 +1,4 @@
-/* fold_shapes.c - known integers become constants.
+/* fold_shapes.c - known integers become constants, and scatters at known boxes copies.
  *
  * Only integers: floats are folded by the plan, with the kernels that would otherwise compute them
  * at run time, so that folding cannot change their bits. */

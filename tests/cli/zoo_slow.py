@@ -29,8 +29,10 @@ def folder(name):
 
 
 absent, only = [], sys.argv[1:]
-for m in parsed("zoo", "list", "--json"):
-    name = m["name"]
+names = [m["name"] for m in parsed("zoo", "list", "--json")]
+unknown = sorted(set(only) - set(names))
+expect(not unknown, f"the zoo has no {', '.join(unknown)}")
+for name in names:
     if only and name not in only:
         continue
     root = folder(name)

@@ -45,9 +45,10 @@ const takt_verb takt_verb_embed = {
     .arguments = "MODEL [TEXT]",
     .arg_min = 1,
     .arg_max = 2,
-    .about = "MODEL is a sentence encoder (BERT or T5), as a GGUF file or a Hugging Face folder.\n"
-             "Vectors have length 1: the scalar product of two is the cosine similarity of their\n"
-             "texts.",
+    .about =
+        "MODEL is a sentence encoder (BERT or T5), as a GGUF file, a Hugging Face folder or a\n"
+        ".taktp of one. Vectors have length 1: the scalar product of two is the cosine\n"
+        "similarity of their texts.",
     .example = "takt embed tests/corpus/gguf/tiny_bert.gguf \"a b\"",
     .flags = {TAKT_F_MODEL, TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_ESCAPE, TAKT_F_TEXT_CONTEXT,
               TAKT_F_THREADS, TAKT_F_ISA, TAKT_FLAG_IDS},

@@ -311,11 +311,11 @@ const takt_verb takt_verb_generate = {
     .arg_min = 1,
     .arg_max = 2,
     .about =
-        "MODEL is a GGUF file or a Hugging Face folder; the flags are those of llama.cpp. The\n"
-        "text is printed as it is generated, followed by the speed. The same seed gives the\n"
-        "same text on every machine, with any number of threads. Ctrl-C ends the text. With\n"
-        "--chat the prompt is a user message. With -f FILE --parallel N every non-empty line\n"
-        "of the file is a prompt, and N texts are generated concurrently.",
+        "MODEL is a GGUF file, a Hugging Face folder or a .taktp of one; the flags are those\n"
+        "of llama.cpp. The text is printed as it is generated, followed by the speed. The same\n"
+        "seed gives the same text on every machine, with any number of threads. Ctrl-C ends\n"
+        "the text. With --chat the prompt is a user message. With -f FILE --parallel N every\n"
+        "non-empty line of the file is a prompt, and N texts are generated concurrently.",
     .example = "takt generate tests/corpus/gguf/tiny.gguf -p \"a b\" -n 8 --temp 0",
     .often = (const tool_flag_id[]){TAKT_F_PROMPT, TAKT_F_PROMPT_FILE, TAKT_F_TEXT_LENGTH,
                                     TAKT_F_TEXT_CONTEXT, TAKT_F_TEMP, TAKT_F_TOP_K, TAKT_F_TOP_P,
