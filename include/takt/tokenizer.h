@@ -62,7 +62,9 @@ typedef enum takt_token_role {
 
 /** The id, or -1 if the vocabulary has none. */
 TAKT_API int32_t takt_token_of_role(const takt_tokenizer *tokenizer, takt_token_role role);
-/** The id of a token by its bytes, as takt_token_bytes has them; -1 if there is none. */
+/** The id of a token by its bytes, as takt_token_bytes has them; -1 if there is none. Bytes that an
+ *  added token and one of the model have give that of the model; in a text the added one is found
+ *  first. */
 TAKT_API int32_t takt_token_find(const takt_tokenizer *tokenizer, const char *bytes, size_t length);
 /** What the token stands for, not terminated; SentencePiece's and WordPiece's begin-of-word mark is
  *  "\xE2\x96\x81". NULL if there is no such id. */

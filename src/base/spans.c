@@ -44,6 +44,14 @@ bool takt_spans_add(takt_spans *s, uint32_t index)
     return true;
 }
 
+uint32_t takt_spans_replace(takt_spans *s, uint32_t index)
+{
+    const size_t slot = slot_of(s, s->of[index]);
+    const uint32_t before = s->slots[slot] - 1;
+    s->slots[slot] = index + 1;
+    return before;
+}
+
 uint32_t takt_spans_find(const takt_spans *s, takt_span piece)
 {
     return s->slots == NULL ? UINT32_MAX : s->slots[slot_of(s, piece)] - 1;

@@ -20,6 +20,9 @@ TAKT_MUST_USE takt_status takt_spans_init(takt_spans *s, takt_arena *arena, cons
                                           size_t count);
 /* Adds number `index`; false, and no change, if an equal piece is present. */
 bool takt_spans_add(takt_spans *s, uint32_t index);
+/* Adds number `index`, which takes the place of an equal piece: the number of that, or UINT32_MAX.
+ */
+uint32_t takt_spans_replace(takt_spans *s, uint32_t index);
 /* The number of the piece, or UINT32_MAX. */
 uint32_t takt_spans_find(const takt_spans *s, takt_span piece);
 

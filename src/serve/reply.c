@@ -5,6 +5,13 @@
 #include "base/utf8.h"
 #include "serve/serve.h"
 
+static const char *field_of(int status)
+{
+    return status == 503   ? "Retry-After: 1\r\n"
+           : status == 401 ? "WWW-Authenticate: Bearer\r\n"
+                           : "";
+}
+
 /* `field`: one more line of the header, or "". */
 static void reply(takt_text *out, int status, bool keeps_alive, const char *type, const char *field,
                   takt_span body)
@@ -20,7 +27,7 @@ static void reply(takt_text *out, int status, bool keeps_alive, const char *type
 void takt_serve_reply(takt_text *out, int status, bool keeps_alive, const char *type,
                       takt_span body)
 {
-    reply(out, status, keeps_alive, type, "", body);
+    reply(out, status, keeps_alive, type, field_of(status), body);
 }
 
 void takt_json_spans(takt_json_writer *w, takt_span text)
@@ -63,11 +70,8 @@ void takt_serve_error(takt_text *out, int status, bool keeps_alive, int id, cons
     takt_text body;
     takt_text_init(&body, out->ctx);
     put_error(&body, status, id, message);
-    reply(out, status, keeps_alive, "application/json",
-          status == 503   ? "Retry-After: 1\r\n"
-          : status == 401 ? "WWW-Authenticate: Bearer\r\n"
-                          : "",
-          (takt_span){takt_text_get(&body), body.length});
+    takt_serve_reply(out, status, keeps_alive, "application/json",
+                     (takt_span){takt_text_get(&body), body.length});
     takt_text_deinit(&body);
 }
 

@@ -132,29 +132,6 @@ static bool has_model(const takt_server *s, need needs)
     return needs == NEEDS_TEXT ? s->slot_count > 0 : s->embedder != NULL;
 }
 
-static const char *const routes[] = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
-                                     "/v1/infer/NAME",       "/v1/models",      "/tokenize",
-                                     "/detokenize",          "/health",         "/metrics"};
-
-/* Why nothing is there: perhaps the route needs a model that this server does not have. */
-static void tell_absent(takt_text *text, takt_span path)
-{
-    for (size_t i = 0; i < JOBS; i++)
-        if (takt_span_is(path, jobs[i].path)) {
-            takt_text_add(text, "%s is for %s, which this server does not have", jobs[i].path,
-                          jobs[i].needs == NEEDS_TEXT ? "models that write texts"
-                                                      : "sentence encoders");
-            return;
-        }
-    const int shown = (int)(path.length < 100 ? path.length : 100);
-    takt_text_add(text, "there is nothing at %.*s", shown, path.at);
-    char word[128];
-    (void)snprintf(word, sizeof word, "%.*s", shown, path.at);
-    const int near = takt_nearest(word, routes, sizeof routes / sizeof *routes);
-    if (near >= 0)
-        takt_text_add(text, "; did you mean %s?", routes[near]);
-}
-
 static void create_job(takt_server *s, takt_conn *c, takt_job_kind kind, size_t model,
                        takt_span body)
 {
@@ -175,6 +152,11 @@ static size_t infer_model(const takt_server *s, takt_span path)
     return i;
 }
 
+static bool is_of_words(takt_span path)
+{
+    return takt_span_is(path, "/tokenize") || takt_span_is(path, "/detokenize");
+}
+
 static bool post(takt_server *s, takt_conn *c, takt_span body)
 {
     const takt_span path = c->request.path;
@@ -189,10 +171,9 @@ static bool post(takt_server *s, takt_conn *c, takt_span body)
         create_job(s, c, TAKT_JOB_INFER, model, body);
         return true;
     }
-    const bool is_tokenize = takt_span_is(path, "/tokenize");
-    if (s->tokenizer == NULL || (!is_tokenize && !takt_span_is(path, "/detokenize")))
+    if (s->tokenizer == NULL || !is_of_words(path))
         return false;
-    takt_serve_words(s, c, body, is_tokenize);
+    takt_serve_words(s, c, body, takt_span_is(path, "/tokenize"));
     return true;
 }
 
@@ -220,15 +201,71 @@ static bool get(takt_server *s, takt_conn *c)
 static const char *methods_of(const takt_server *s, takt_span path)
 {
     static const char *const pages[] = {"/", "/health", "/metrics", "/v1/models"};
-    bool is_post = infer_model(s, path) < s->model_count ||
-                   (s->tokenizer != NULL &&
-                    (takt_span_is(path, "/tokenize") || takt_span_is(path, "/detokenize")));
+    bool is_post =
+        infer_model(s, path) < s->model_count || (s->tokenizer != NULL && is_of_words(path));
     bool is_get = named_model(s, path) != NULL;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         is_get = is_get || takt_span_is(path, pages[i]);
     for (size_t i = 0; i < JOBS; i++)
         is_post = is_post || (takt_span_is(path, jobs[i].path) && has_model(s, jobs[i].needs));
     return is_get ? "GET, HEAD" : is_post ? "POST" : NULL;
+}
+
+/* What a route needs of which this server has none; NULL: the route is unknown. */
+static const char *what_lacks(takt_span path)
+{
+    if (is_of_words(path))
+        return "language models";
+    for (size_t i = 0; i < JOBS; i++)
+        if (takt_span_is(path, jobs[i].path))
+            return jobs[i].needs == NEEDS_TEXT ? "models that generate text" : "sentence encoders";
+    return NULL;
+}
+
+static void suggest_model(const takt_server *s, takt_text *text, const char *word)
+{
+    const char *names[TAKT_SERVE_MODELS];
+    for (size_t i = 0; i < s->model_count; i++)
+        names[i] = s->models[i].name;
+    const int near = takt_nearest(word, names, s->model_count);
+    if (near >= 0)
+        takt_text_add(text, "; did you mean /v1/infer/%s?", names[near]);
+    else
+        takt_text_add(text, "; GET /v1/models lists the models");
+}
+
+static void suggest_route(const takt_server *s, takt_text *text, const char *word)
+{
+    static const char *const routes[] = {
+        "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/models", "/tokenize",
+        "/detokenize",          "/health",         "/metrics"};
+    const char *open[sizeof routes / sizeof *routes];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (methods_of(s, takt_span_of(routes[i])) != NULL)
+            open[count++] = routes[i];
+    const int near = takt_nearest(word, open, count);
+    if (near >= 0)
+        takt_text_add(text, "; did you mean %s?", open[near]);
+}
+
+/* Why nothing is there: perhaps the route needs a model that this server does not have. */
+static void tell_absent(const takt_server *s, takt_text *text, takt_span path)
+{
+    static const char infer[] = "/v1/infer/";
+    const int shown = (int)(path.length < 100 ? path.length : 100);
+    const char *lacks = what_lacks(path);
+    char word[128];
+    (void)snprintf(word, sizeof word, "%.*s", shown, path.at);
+    if (lacks != NULL) {
+        takt_text_add(text, "%s is for %s, which this server does not have", word, lacks);
+        return;
+    }
+    takt_text_add(text, "there is nothing at %s", word);
+    if (strncmp(word, infer, sizeof infer - 1) == 0)
+        suggest_model(s, text, word + sizeof infer - 1);
+    else
+        suggest_route(s, text, word);
 }
 
 /* 404, or 405 for the wrong method. */
@@ -241,7 +278,7 @@ static void tell_nothing(takt_server *s, takt_conn *c)
         return;
     }
     takt_text_init(&text, &s->shadow);
-    tell_absent(&text, c->request.path);
+    tell_absent(s, &text, c->request.path);
     takt_serve_error(&c->out, 404, c->request.keeps_alive, 0, takt_text_get(&text));
     takt_text_deinit(&text);
 }

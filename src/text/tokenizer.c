@@ -116,17 +116,16 @@ static bool is_separate(const takt_tokenizer *t, size_t i)
     return t->kinds[i] == TAKT_TOKEN_USER || t->kinds[i] == TAKT_TOKEN_CONTROL;
 }
 
-/* Added tokens are found by the trie, so one of them may repeat a token of the model, which then
- * keeps the text. */
+/* Added tokens are found by the trie, so one of them may repeat a token of the model, which comes
+ * second and takes the text over. */
 static takt_status index_texts(takt_tokenizer *t, bool is_added)
 {
     for (size_t i = 0; i < t->count; i++) {
         const takt_span text = t->texts[i];
         if (text.length == 0 || is_separate(t, i) != is_added)
             continue; /* empty: a gap in the numbering, no text maps to it */
-        const bool is_new = takt_spans_add(&t->index, (uint32_t)i);
-        const uint32_t other = is_new ? (uint32_t)i : takt_spans_find(&t->index, text);
-        if (!is_new && is_separate(t, other) == is_added)
+        const uint32_t other = takt_spans_replace(&t->index, (uint32_t)i);
+        if (other != UINT32_MAX && is_separate(t, other) == is_added)
             return takt_tokenizer_fail(t, TAKT_E_TOKENIZER, "token %zu is the same as token %u", i,
                                        other);
         if (text.length > t->longest)
@@ -138,8 +137,8 @@ static takt_status index_texts(takt_tokenizer *t, bool is_added)
 takt_status takt_tokenizer_index(takt_tokenizer *t)
 {
     TAKT_TRY(takt_spans_init(&t->index, &t->arena, t->texts, t->count));
-    TAKT_TRY(index_texts(t, false));
     TAKT_TRY(index_texts(t, true));
+    TAKT_TRY(index_texts(t, false));
     find_bytes(t);
     t->marks_begin = marks_begin(t);
     return t->model == TAKT_TOKENIZER_WORDS ? takt_wordpiece_index(t) : TAKT_OK;

@@ -29,7 +29,7 @@ def answer(link):
 def late():
     """A client between connecting and sending, one between header and body, and one in a header."""
     with Server(TINY, "--parallel", "2") as server:
-        links = [connected(server) for _ in range(3)]
+        links = [connected(server) for _ in range(4)]
         links[1].sendall(HEAD)
         links[2].sendall(HEAD[:30])
         time.sleep(0.1)
@@ -41,6 +41,11 @@ def late():
             got = answer(link)
             expect(got.startswith(b"HTTP/1.1 200"), f"{rest[:20]} after SIGTERM: {got!r}")
             link.close()
+        links[3].sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        got = answer(links[3])
+        expect(got.startswith(b"HTTP/1.1 503") and b"\r\nRetry-After: 1\r\n" in got and
+               b'"stopping"' in got, f"/health after SIGTERM: {got!r}")
+        links[3].close()
 
 
 def at_once():

@@ -1,5 +1,6 @@
 """serve_refusals.py - a bad part of a request is named, with its index and what is expected, and
 the server goes on."""
+import json
 import math
 import struct
 
@@ -74,6 +75,22 @@ ROUTES = [("/tokenize", {"content": 5}, "content: a string is expected"),
           ("/detokenize", {"tokens": [1, 99]}, "tokens[1]: " + IDS)]
 
 
+def without_text():
+    """A server without a tokenizer suggests only what it has."""
+    with Server("examples/mlp.takt") as server:
+        for path, want in (("/tokenize", "is for language models, which this server does not have"),
+                           ("/detokenize", "is for language models"),
+                           ("/v1/completions", "is for models that generate text"),
+                           ("/tokenise", ""), ("/v1/embedding", ""),
+                           ("/v1/model", "; did you mean /v1/models?"),
+                           ("/v1/infer/mlq", "; did you mean /v1/infer/mlp?"),
+                           ("/v1/infer/", "; GET /v1/models lists the models"),
+                           ("/v1/infer/other", "; GET /v1/models lists the models")):
+            status, text, _ = server.ask("POST", path, "{}")
+            text = json.loads(text)["error"]["message"]
+            expect(status == 404 and (want in text if want else text.endswith(path)), text)
+
+
 def damaged():
     """A model whose scores are NaN."""
     path = _words.write("nan.gguf")
@@ -117,4 +134,5 @@ with Server(damaged()) as served:
 with Server(BERT) as served:
     refused(served, "/v1/embeddings", {"input": ["a", 5]}, "input[1]: a string is expected")
     refused(served, "/v1/embeddings", {}, "input: a string or a list of strings is expected")
+without_text()
 finish()

@@ -108,6 +108,10 @@ def refused(path):
     fails(2, "convert", TINY, "-o", os.path.join(TMP, "x.gguf"), "-c", "8", says=["ctx-size"])
     fails(2, "convert", TINY, "-o", os.path.join(TMP, "x") + "/", "--activations", "int8",
           says=["activations"])
+    for verb, words in (("convert", ("-c", "32")), ("convert", ("--activations", "f32")),
+                        ("compile", ("-ctk", "f16"))):
+        fails(2, verb, path, "-o", os.path.join(TMP, "x.taktp"), *words,
+              says=["is compiled", "again with it"])
     with open(path, "rb") as file:
         bytes_ = bytearray(file.read())
     bytes_[bytes_.index(b"GGUF") + 40] ^= 1

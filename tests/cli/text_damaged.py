@@ -124,6 +124,8 @@ def tokenizers():
             ("few types", words(kinds=[1] * 5), "token_type is not one number for each token"),
             ("types", words(kinds=[99] * 11), "unknown type of token"),
             ("twice", words(LETTERS[:-1] + ["a"]), "token 10 is the same as token 6"),
+            ("added twice", words(LETTERS[:-2] + ["a", "a"], kinds=[2, 3, 3] + [1] * 6 + [4] * 2),
+             "token 10 is the same as token 9"),
             ("none", words([], [], []), "a vocabulary of 0 tokens"),
             ("no merges", words(model="gpt2"), "without tokenizer.ggml.merges"),
             ("merges", words(model="gpt2", more=[merges, tiny.texts("tokenizer.ggml.merges",
@@ -136,6 +138,7 @@ def tokenizers():
               for role in ("bos", "eos", "eot", "unknown", "padding"))):
         refused(what, model(vocabulary=vocabulary), says)
     for vocabulary in (words(LETTERS[:-1] + ["a" * (1 << 20)]), words(LETTERS[:-1] + [""]),
+                       words(LETTERS[:-1] + ["a"], kinds=[2, 3, 3] + [1] * 7 + [4]),
                        words(more=[tiny.u32("tokenizer.ggml.bos_token_id", 2**32 - 1)])):
         expect(run(model(vocabulary=vocabulary)).returncode == 0, "a legal tokenizer is refused")
 

@@ -135,15 +135,19 @@ def others():
     shutil.rmtree(path("mixture"), ignore_errors=True)
     for name in ("a/0", "a/1", "b/0"):
         store(f"mixture/{name}.ppm", ppm(2, 1, 1, [7, 9]))
-    for name in ("a/.DS_Store", "b/Thumbs.db"):
+    for name in ("a/.DS_Store", "b/Thumbs.db", "b/desktop.ini"):
         store("mixture/" + name, b"x")
     store("mixture/papers/plan.txt", b"x")
     expect("left out" not in succeeds("data", path("mixture")), "")
     store("mixture/b/more/1.ppm", ppm(2, 1, 1, [7, 9]))
+    told = succeeds("data", path("mixture"))
+    expect("b/more/  left out: a folder in that of a class\n" in told, told)
     store("mixture/a/2.webp", b"RIFF")
-    expect("a/2.webp left out: not a PNG, JPEG, PGM, PPM or WAV file; 1 more\n"
-           in succeeds("data", path("mixture")), succeeds("data", path("mixture")))
-    expect(parsed("data", path("mixture"), "--json")["left_out"] == ["a/2.webp"], "")
+    told = succeeds("data", path("mixture"))
+    expect("a/2.webp left out: not a PNG, JPEG, PGM, PPM or WAV file\n  1 more left out\n" in told,
+           told)
+    facts = parsed("data", path("mixture"), "--json")
+    expect(facts["left_out"] == ["a/2.webp"] and facts["left_out_count"] == 2, facts)
 
 
 def of_all_sizes():
@@ -248,6 +252,8 @@ def grey():
         out.write("a.pgm\t3\r\n\ndeep/b.pgm\t0\n")
     facts = parsed("data", path("list/all.tsv"), "--json")
     expect(facts["samples"] == 2 and facts["classes"] == 4, facts)
+    shutil.copy(path("list/all.tsv"), path("list/L.TSV"))
+    expect(parsed("data", path("list/L.TSV"), "--json") == facts, "L.TSV is not read as a list")
     expect(facts["fields"][0]["mean"] == 25 and facts["fields"][0]["shape"] == [1, 1, 2], facts)
     with open(path("list/words.tsv"), "w") as out:
         out.write("a.pgm\tzebra\ndeep/b.pgm\tape\na.pgm\tape\n")
@@ -260,7 +266,10 @@ def grey():
         fails(1, "data", path("list/bad.tsv"), says=[says])
     with open(path("list/bad.tsv"), "w") as out:
         out.write("gone.pgm\t1\na.pgm\t0\nlost.pgm\t1\n")
-    fails(1, "data", path("list/bad.tsv"), says=["bad: ", "gone.pgm", "lost.pgm", "2 of 3 files"])
+    shutil.copy(path("list/bad.tsv"), path("list/BAD.TSV"))
+    for name in ("bad.tsv", "BAD.TSV"):
+        fails(1, "data", path("list/" + name),
+              says=["bad: ", "gone.pgm", "lost.pgm", "2 of 3 files"])
 
 
 def sounds():
@@ -343,10 +352,12 @@ def kept_or_not():
     samples(60, path("linked"))
     store("hold/b/0.pgm", ppm(2, 1, 1, [110, 110]))
     samples(100, path("linked"))
-    with open(path("hold/all.tsv"), "w") as out:
-        out.write("a/0.pgm\t0\r\nb/0.pgm\t1\n")
-    samples(100, path("hold/all.tsv"))
+    for name in ("hold/ALL.TSV", "hold/all.tsv"):
+        with open(path(name), "w") as out:
+            out.write("a/0.pgm\t0\r\nb/0.pgm\t1\n")
+        samples(100, path(name))
     store("hold/b/0.pgm", ppm(2, 1, 1, [10, 10]))
+    samples(50, path("hold/ALL.TSV"))
     samples(50, path("hold/all.tsv"))
     swap_unseen(path("hold/b/0.pgm"), ppm(2, 1, 1, [30, 30]))
     samples(50, path("hold/all.tsv"))

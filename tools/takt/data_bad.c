@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "media.h"
 #include "train.h"
@@ -100,7 +101,7 @@ void tool_data_bad(takt_tool *t, const char *path)
 {
     const char *dot = strrchr(path, '.');
     search s = {.ctx = t->ctx};
-    if (dot != NULL && strcmp(dot, ".tsv") == 0)
+    if (dot != NULL && strcasecmp(dot, ".tsv") == 0)
         look_along(&s, path);
     else if (!tool_is_media(path))
         look_below(&s, path, 0);

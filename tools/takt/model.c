@@ -209,6 +209,27 @@ static takt_model *finish_open(takt_tool *t, takt_status status, takt_model *mod
     return NULL;
 }
 
+const char *tool_text_setting(const takt_tool *t)
+{
+    static const tool_flag_id ids[] = {TAKT_F_CACHE_TYPE_V, TAKT_F_CACHE_TYPE_K,
+                                       TAKT_F_ACTIVATIONS};
+    if (tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0) > 0)
+        return tool_flags[TAKT_F_TEXT_CONTEXT].name;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (tool_text_of(t, ids[i]) != NULL)
+            return tool_flags[ids[i]].name;
+    return NULL;
+}
+
+int tool_refuse_settled(const takt_tool *t)
+{
+    const char *path = tool_model_path(t), *name = tool_text_setting(t);
+    return name == NULL || !ends_with(path, ".taktp")
+               ? TAKT_EXIT_OK
+               : tool_usage_error(t, 1003, "leave it out, or compile the model again with it",
+                                  "%s is compiled: --%s is part of it", path, name);
+}
+
 /* What reads a .tflite or .onnx file computes with the scales of the .tflite file that was read. */
 static bool keeps_scales(const takt_tool *t)
 {

@@ -292,6 +292,10 @@ int tool_print_model(const takt_tool *t, const takt_model *model, bool shortened
 /* Writes a model that a verb made to -o, as text, or compiled if it ends with .taktp; without -o to
  * standard output. A compiled one stores `command`. */
 int tool_write_model(takt_tool *t, const takt_model *model, const char *command);
+/* A given flag that says how a text is computed; NULL: there is none. */
+const char *tool_text_setting(const takt_tool *t);
+/* A compiled model cannot be written again with other such settings. */
+int tool_refuse_settled(const takt_tool *t);
 /* The file that the command line names. */
 const char *tool_model_path(const takt_tool *t);
 /* The same with these inputs if a shape depends on them. */

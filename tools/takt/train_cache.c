@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,7 +72,7 @@ static bool stamp_list(const char *list)
     char *line = NULL, path[4096];
     size_t room = 0;
     bool is_plain = true;
-    if (length < 4 || strcmp(list + length - 4, ".tsv") != 0)
+    if (length < 4 || strcasecmp(list + length - 4, ".tsv") != 0)
         return true;
     FILE *file = fopen(list, "rb");
     if (file == NULL)

@@ -128,8 +128,12 @@ static void write_left_out(const takt_data *d, takt_text *text, takt_json_writer
             takt_json_string(json, d->set.left_out[i]);
         else
             takt_text_add(text, "  %-8s left out: %s\n", d->set.left_out[i], d->set.left_why[i]);
-    if (json != NULL)
+    if (json != NULL) {
         takt_json_close(json, ']');
+        takt_json_put_unsigned(json, "left_out_count", d->set.left_count + d->set.left_unnamed);
+    } else if (d->set.left_unnamed > 0) {
+        takt_text_add(text, "  %zu more left out\n", d->set.left_unnamed);
+    }
 }
 
 takt_status takt_data_describe(const takt_data *d, takt_format format, takt_sink_fn *sink,

@@ -228,7 +228,7 @@ static takt_status blame(const takt_gguf_model *m, takt_status status)
         return status;
     if (strstr(e->message, "a cache in q8_0") != NULL) { /* the caller's setting */
         (void)takt_fail(m->ctx, TAKT_E_OPTION,
-                        "%s: a cache in q8_0 wants heads of a multiple of 32 numbers", m->g->file);
+                        "%s: a cache in q8_0 needs heads of a multiple of 32 numbers", m->g->file);
         return takt_fail_hint(m->ctx, "f16 takes half the bytes of f32: -ctk f16 -ctv f16");
     }
     const bool is_known = e->id >= TAKT_E_GGUF && e->id <= TAKT_E_GGUF_MODEL;

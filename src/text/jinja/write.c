@@ -189,7 +189,7 @@ static void write_json_text(takt_text *to, takt_span text, bool is_ascii)
             takt_text_add(to, "\\%c", names[known - escapes]);
         else if ((unsigned char)c < 0x20)
             takt_text_add(to, "\\u%04x", (unsigned)c);
-        else if (is_ascii && (unsigned char)c >= 0x80)
+        else if (is_ascii && (unsigned char)c >= 0x7F)
             i += write_escaped(to, (takt_span){text.at + i, text.length - i}) - 1;
         else
             takt_text_put(to, &c, 1);

@@ -29,11 +29,10 @@ typedef struct table {
 
 static bool recognises(const takt_data_file *f)
 {
-    const size_t name = strlen(f->path);
-    const char *end = f->path + name;
-    return (name > 4 && strcmp(end - 4, ".csv") == 0) ||
-           (name > 4 && strcmp(end - 4, ".tsv") == 0) ||
-           (name > 7 && strcmp(end - 7, ".csv.gz") == 0);
+    const size_t length = strlen(f->path);
+    return takt_data_ends_with(f->path, length, ".csv") ||
+           takt_data_ends_with(f->path, length, ".tsv") ||
+           takt_data_ends_with(f->path, length, ".csv.gz");
 }
 
 /* The line of the file that the cells are from, as an editor counts them. */
@@ -239,12 +238,10 @@ static takt_status read_rows(table *t, float *x)
 /* A list of files whose first line is wrong looks like a table without rows, too. */
 static takt_status no_rows(const table *t)
 {
-    const char *path = t->file->path;
-    const size_t name = strlen(path);
     takt_data_fail(t->set, t->file,
                    t->skips ? "each row has a missing value"
                             : "the table has names of columns and no rows");
-    if (name > 4 && strcmp(path + name - 4, ".tsv") == 0)
+    if (takt_data_ends_with(t->file->path, strlen(t->file->path), ".tsv"))
         return takt_fail_hint(t->set->ctx,
                               "a list of pictures or sounds has lines of file, tab and "
                               "label; files end in .png, .jpg, .jpeg, .pgm, .ppm or .wav");

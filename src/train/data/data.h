@@ -34,9 +34,10 @@ typedef struct takt_data_set {
     bool is_cropped;   /* from their middle */
     uint64_t reformed; /* pictures that had another one */
     const char *format;
-    /* Names of arrays of an archive that hold other than samples, and why; of cached data none. */
+    /* Arrays of an archive that hold other than samples, or the first of other files in folders of
+     * classes, and why; of cached data none. */
     const char *left_out[TAKT_DATA_FIELDS], *left_why[TAKT_DATA_FIELDS];
-    size_t left_count;
+    size_t left_count, left_unnamed;
     const char **class_name; /* of labels that are words */
     size_t names;
     uint64_t skipped;         /* rows of a table without a value, left out */
@@ -80,8 +81,8 @@ TAKT_MUST_USE takt_status takt_data_read(takt_data_set *set, const takt_data_fil
 takt_status takt_data_unknown(takt_data_set *set, const takt_data_file *file);
 /* Bytes of the byte order mark at the start, as some editors write it: 3, or 0 without one. */
 size_t takt_data_mark(const takt_data_file *file);
-/* Whether `length` bytes of a file's name are this ending, which is in lower case, in any case. */
-bool takt_data_same_ending(const char *text, const char *ending, size_t length);
+/* Whether a file's name of `length` bytes has this ending, which is in lower case, in any case. */
+bool takt_data_ends_with(const char *name, size_t length, const char *ending);
 /* Whether the path has an ending of a format that is not text, such as ".png". */
 bool takt_data_is_binary(const char *path);
 /* A new field of that type, uninitialised. */

@@ -21,7 +21,7 @@ typedef struct gathering {
     const entry **at;
     size_t count, room;
     const char *folder, *label; /* of the current list; label NULL: of classes */
-    const char *other;          /* first file that is neither a picture nor a sound, */
+    const char *other;          /* first file or folder that is not a sample, */
     size_t others;              /* and how many there are */
     takt_status status;
 } gathering;
@@ -29,11 +29,9 @@ typedef struct gathering {
 static bool is_sample(const char *name, size_t length)
 {
     static const char *const endings[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".wav"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t end = strlen(endings[i]);
-        if (length > end && takt_data_same_ending(name + length - end, endings[i], end))
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (takt_data_ends_with(name, length, endings[i]))
             return true;
-    }
     return false;
 }
 
@@ -250,8 +248,7 @@ static bool is_list(const takt_data_file *f)
 {
     size_t at = 0;
     takt_span line;
-    const size_t length = strlen(f->path);
-    if (length < 4 || strcmp(f->path + length - 4, ".tsv") != 0 || !next_line(f, &at, &line))
+    if (!takt_data_ends_with(f->path, strlen(f->path), ".tsv") || !next_line(f, &at, &line))
         return false;
     const char *tab = line.length > 0 ? memchr(line.at, '\t', line.length) : NULL;
     return tab != NULL && is_sample(line.at, (size_t)(tab - line.at));
@@ -314,9 +311,11 @@ static bool visit(void *user, const char *name, bool is_folder)
     takt_arena *arena = &g->set->arena;
     const bool is_class = g->label == NULL;
     if (!is_class && (is_folder || !is_sample(name, strlen(name)))) {
-        const bool is_of_system = name[0] == '.' || strcmp(name, "Thumbs.db") == 0;
+        const bool is_of_system =
+            name[0] == '.' || strcmp(name, "Thumbs.db") == 0 || strcmp(name, "desktop.ini") == 0;
         if (!is_of_system)
-            g->status = add_other(g, takt_arena_format(arena, "%s/%s", g->label, name));
+            g->status = add_other(
+                g, takt_arena_format(arena, "%s/%s%s", g->label, name, is_folder ? "/" : ""));
         return g->status == TAKT_OK;
     }
     if (is_class != is_folder)
@@ -354,17 +353,17 @@ static takt_status no_samples(takt_data_set *set, const char *folder)
     return takt_fail_hint(set->ctx, "put samples into it, or remove it");
 }
 
-static takt_status tell_others(const gathering *g)
+static void tell_others(const gathering *g)
 {
-    static const char kind[] = "not a PNG, JPEG, PGM, PPM or WAV file";
     takt_data_set *set = g->set;
     if (g->others == 0)
-        return TAKT_OK;
+        return;
     set->left_out[0] = g->other;
-    set->left_why[0] =
-        g->others == 1 ? kind : takt_arena_format(&set->arena, "%s; %zu more", kind, g->others - 1);
+    set->left_why[0] = g->other[strlen(g->other) - 1] == '/'
+                           ? "a folder in that of a class"
+                           : "not a PNG, JPEG, PGM, PPM or WAV file";
     set->left_count = 1;
-    return set->left_why[0] != NULL ? TAKT_OK : TAKT_ERR_MEMORY;
+    set->left_unnamed = g->others - 1;
 }
 
 takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *found)
@@ -394,6 +393,6 @@ takt_status takt_data_read_folder(takt_data_set *set, const char *folder, bool *
         return no_samples(set, empty);
     takt_sort_pointers((const void **)g.at, g.count, by_path); /* whatever the order on disk */
     set->format = takt_data_folders;
-    TAKT_TRY(tell_others(&g));
+    tell_others(&g);
     return read_samples(&g);
 }

@@ -53,11 +53,14 @@ static const struct {
               {".safetensors", NULL},
               {".gguf", NULL}};
 
-bool takt_data_same_ending(const char *text, const char *ending, size_t length)
+bool takt_data_ends_with(const char *name, size_t length, const char *ending)
 {
-    bool same = true;
-    for (size_t i = 0; i < length && same; i++)
-        same = (text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]) == ending[i];
+    const size_t end = strlen(ending);
+    bool same = length > end;
+    for (size_t i = 0; i < end && same; i++) {
+        const char c = name[length - end + i];
+        same = (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) == ending[i];
+    }
     return same;
 }
 
@@ -65,9 +68,8 @@ static const char *ending_of(const char *path, const char **kind)
 {
     const size_t length = strlen(path);
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
-        const size_t end = strlen(binary[i].ending);
         *kind = binary[i].kind;
-        if (length > end && takt_data_same_ending(path + length - end, binary[i].ending, end))
+        if (takt_data_ends_with(path, length, binary[i].ending))
             return binary[i].ending;
     }
     return NULL;

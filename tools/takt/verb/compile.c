@@ -122,8 +122,8 @@ static int save(takt_tool *t, const takt_model *model)
 
 static int run(takt_tool *t)
 {
-    int code;
-    takt_model *model = tool_open_model(t, &code);
+    int code = tool_refuse_settled(t);
+    takt_model *model = code == TAKT_EXIT_OK ? tool_open_model(t, &code) : NULL;
     if (model == NULL)
         return code;
     code = save(t, model);

@@ -65,12 +65,7 @@ static int refuse_weights(const takt_tool *t, const char *from)
 /* How a text is to be computed is part of a graph; the other forms leave it to each call. */
 static int refuse_settings(const takt_tool *t, const char *to)
 {
-    static const tool_flag_id ids[] = {TAKT_F_ACTIVATIONS, TAKT_F_CACHE_TYPE_K,
-                                       TAKT_F_CACHE_TYPE_V};
-    const char *name =
-        tool_number_of(t, TAKT_F_TEXT_CONTEXT, 0) > 0 ? tool_flags[TAKT_F_TEXT_CONTEXT].name : NULL;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        name = tool_text_of(t, ids[i]) != NULL ? tool_flags[ids[i]].name : name;
+    const char *name = tool_text_setting(t);
     return name == NULL ? TAKT_EXIT_OK
                         : tool_usage_error(t, 1003, "write -o NAME.taktp, or leave it out",
                                            "%s has no place for --%s", to, name);
@@ -94,9 +89,9 @@ static int convert_weights(takt_tool *t, const char *from, const char *to, bool 
 
 static int convert_model(takt_tool *t, const char *from, const char *to, bool makes_weights)
 {
-    int code;
+    int code = tool_refuse_settled(t);
     tool_sizes sizes;
-    takt_model *model = tool_open_model(t, &code);
+    takt_model *model = code == TAKT_EXIT_OK ? tool_open_model(t, &code) : NULL;
     if (model == NULL)
         return code;
     code = TAKT_EXIT_USAGE;
