@@ -183,7 +183,7 @@ static PyObject *generate(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!take_options(args, kwargs, &prompt, &o, &function, breakers) || !begin(g))
         return NULL;
     l.function = function != Py_None ? function : NULL;
-    interruptible i = {cancel_generator, g->generator, false, NULL};
+    interruptible i = {cancel_generator, g->generator, false, NULL, false};
     interrupts_begin(&i);
     PyThreadState *state = owner_enter(g->owner);
     const takt_status status = takt_generate(g->generator, prompt, &o, hear, &l, &got);

@@ -18,8 +18,10 @@ static void interrupt(int number, siginfo_t *info, void *place)
     static volatile sig_atomic_t depth;
     const sig_atomic_t at = depth;
     interruptible *i = current;
-    if (i != NULL)
+    if (i != NULL) {
+        i->came = true;
         i->cancel(i->what);
+    }
     if (at >= HANDLERS)
         return;
     depth = at + 1;

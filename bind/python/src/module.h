@@ -65,6 +65,7 @@ typedef struct interruptible {
     void *what;
     bool listens;
     struct interruptible *outer; /* in whose callback it runs, or NULL */
+    volatile bool came;          /* a cancel that is too late for its run does not stop the next */
 } interruptible;
 
 /* On the main thread, unless KeyboardInterrupt would not be raised. */

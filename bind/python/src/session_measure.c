@@ -51,6 +51,15 @@ static PyObject *timing(const takt_timing *t)
                          "complete", t->is_complete ? Py_True : Py_False);
 }
 
+enum { POLL_NS = 100000000 };
+
+/* Between runs: the signal may have come where no run could be cancelled. */
+static takt_status stop_if_interrupted(void *user, takt_timing *so_far)
+{
+    (void)so_far;
+    return ((const interruptible *)user)->came ? TAKT_ERR_CANCELLED : TAKT_OK;
+}
+
 static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *keys[] = {"runs", "warmup", "seconds", "ci_width", "include_copy", NULL};
@@ -73,7 +82,10 @@ static PyObject *time_session(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *made = NULL;
     if (session_restore(o)) {
         takt_error error;
-        interruptible i = {cancel_session, o->s, false, NULL};
+        interruptible i = {cancel_session, o->s, false, NULL, false};
+        t.keep = stop_if_interrupted;
+        t.keep_user = &i;
+        t.keep_ns = POLL_NS;
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);
         const takt_status status = takt_session_time(o->s, &t, &got);
@@ -112,7 +124,7 @@ static PyObject *compare(PyObject *self, PyObject *args, PyObject *kwargs)
     c.blocks = blocks > 0 ? (size_t)blocks : 0;
     c.max_ns = nanoseconds(seconds);
     if (session_restore(a) && session_restore(b)) {
-        interruptible i = {cancel_session, a->s, false, NULL}; /* runs of both alternate */
+        interruptible i = {cancel_session, a->s, false, NULL, false}; /* runs of both alternate */
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(a->owner);
         const takt_status status = takt_session_compare(a->s, b->s, &c, &got);
@@ -161,7 +173,7 @@ static PyObject *profile(PyObject *self, PyObject *args)
     p.max_ns = nanoseconds(seconds);
     takt_status status = TAKT_ERR_ARGUMENT;
     const bool ready = session_restore(o);
-    interruptible i = {cancel_session, o->s, false, NULL};
+    interruptible i = {cancel_session, o->s, false, NULL, false};
     if (ready) {
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(o->owner);

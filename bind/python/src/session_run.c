@@ -19,7 +19,7 @@ static bool moved(const session_object *o)
 bool session_execute(session_object *o, uint64_t deadline_ns)
 {
     takt_session *s = o->s;
-    interruptible i = {cancel_session, s, false, NULL};
+    interruptible i = {cancel_session, s, false, NULL, false};
     if (o->is_long)
         interrupts_begin(&i);
     takt_status status;

@@ -75,7 +75,7 @@ static bool run(trainer_object *t, PyObject *dict, bool is_step, takt_step_resul
         return false;
     batch *b = take(dict);
     takt_status status = TAKT_ERR_ARGUMENT;
-    interruptible i = {cancel_trainer, t->trainer, false, NULL};
+    interruptible i = {cancel_trainer, t->trainer, false, NULL, false};
     if (b != NULL) {
         interrupts_begin(&i);
         PyThreadState *state = owner_enter(t->owner);
